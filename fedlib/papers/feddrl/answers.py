@@ -19,6 +19,7 @@ from fedlib.words import counted
 
 Measure = Callable[[pd.DataFrame], pd.Series]  # rows of a cell to a number for each seed
 UNTRAINED = ("feddrl", "untrained")  # the agent and its policy before training
+BY_SHARE = "By the main group's share"
 MOST_NAMES = 4  # of cells in a sentence; more are only counted
 
 
@@ -125,8 +126,13 @@ def _rounds_there(named: pd.DataFrame, names: list[str]) -> str:
 def does_the_lead_grow(rows_of: RowsOf) -> list[str]:
     """Answer figs. 7 and 8: FedDRL's lead at the ends, over participants and over the cluster's share."""
     told = []
-    if words := _ends(quantities.named(rows_of("feddrl/fig7")), "cohort_size", "K = {:g}"):
-        told.append(f"FedDRL's lead over the better baseline {words}. The paper has it ahead at every K.")
+    rows = rows_of("feddrl/fig7")
+    if words := _ends(quantities.named(rows), "cohort_size", "K = {:g}"):
+        rounds = int(rows["rounds"].max())
+        told.append(
+            f"In runs of {rounds} rounds FedDRL's lead over the better baseline {words}. The paper has it "
+            "ahead at every K."
+        )
     return [*told, *_by_share(quantities.named(rows_of("feddrl/fig8")))]
 
 
@@ -138,7 +144,11 @@ def _by_share(named: pd.DataFrame) -> list[str]:
     printed = f"The paper gains {low:g} to {high:g} % at delta = {estimands.DELTA:g}."
     parts = quantities.cells(_with_share(named), (*quantities.CELL, "delta"), UNTRAINED)
     gains = pd.DataFrame({cell: estimands.less(*UNTRAINED)(part) for cell, part in parts})
-    return [f"{words} {printed}", *_gain_words(gains.dropna().mean(axis=1), of=", mean over all shares,")]
+    length = f"In runs of {int(named['rounds'].max())} rounds, by the main group's share,"
+    return [
+        f"{words.replace(BY_SHARE, length, 1)} {printed}",
+        *_gain_words(gains.dropna().mean(axis=1), of=", mean over all shares,"),
+    ]
 
 
 def lead_by_share(named: pd.DataFrame) -> str:
@@ -147,7 +157,7 @@ def lead_by_share(named: pd.DataFrame) -> str:
     named: `quantities.named` of runs that differ in delta, the share.
     """
     words = _ends(_with_share(named), "delta", "delta = {:g}")
-    return f"By the main group's share FedDRL's lead, mean over the partitions, {words}." if words else ""
+    return f"{BY_SHARE} FedDRL's lead, mean over the partitions, {words}." if words else ""
 
 
 def _with_share(named: pd.DataFrame) -> pd.DataFrame:
@@ -207,7 +217,7 @@ def does_it_lead_as_run(rows_of: RowsOf) -> list[str]:
         told = [
             f"As run, the label mixes' distance from uniform is {apart['as run']:.2f}, of a random deal "
             f"{apart['random deal']:.2f}, on CIFAR-10's own labels {apart['own labels']:.2f}.",
-            "The label skew is gone: a random deal leaves as much."
+            "The label skew is gone, by construction: a random deal leaves as much."
             if round(apart["as run"] - apart["random deal"], 2) <= 0
             else f"So {100 * apart['as run'] / apart['own labels']:.0f} % of the skew is left.",
         ]
@@ -255,13 +265,26 @@ def _lead_over_cells(named: pd.DataFrame) -> list[str]:
     paper = {**estimands.printed_lead()(), **estimands.printed_lead("feddrl_table4")()}
     printed = [paper[estimands.paper_name(cell)] for cell, _ in quantities.cells(named, needs=THREE)]
     tally = _tally(_by_cell(named, THREE, estimands.lead), "ahead of the better baseline", "behind")
+    generated = "stand_in" in named and bool(named.stand_in.fillna(False).astype(bool).all())
     told = [
         f"{_of_cells(named, THREE)} FedDRL is {tally}.",
         f"Its mean lead in best accuracy is {mean_words(lead, 'points')} (printed: "
-        f"{_signed(sum(printed) / len(printed))}).",
+        f"{_signed(sum(printed) / len(printed))}){', which decides nothing' * generated}.",
+        *_over_uniform_words(named),
     ]
-    generated = "stand_in" in named and bool(named.stand_in.fillna(False).astype(bool).all())
     return [*told, *_gain_words(_pooled(named, UNTRAINED, estimands.less(*UNTRAINED)), generated=generated)]
+
+
+def _over_uniform_words(named: pd.DataFrame) -> list[str]:
+    """FedDRL's best accuracy less uniform weights' over the cells that have both, in a sentence or none."""
+    needs = ("feddrl", "uniform")
+    if (over := _pooled(named, needs, estimands.less(*needs))).empty:
+        return []
+    says = by_sign(
+        mean_interval(over.to_numpy()), above="it is ahead of them", below="it is behind them",
+        undecided="a lead over them does not show",
+    )  # fmt: skip
+    return [f"Less uniform weights it is {mean_words(over, 'points')}: {says}."]
 
 
 def _gain_words(gain: pd.Series, of: str = "", *, generated: bool = False) -> list[str]:

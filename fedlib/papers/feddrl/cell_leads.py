@@ -32,6 +32,7 @@ class CellLead:
     uniform: Interval | None  # less uniform weights in these rounds, FedAvg's where all hold as many images
     trained: Interval | None  # less its untrained policy
     drawn: Interval | None  # FedDRL with clients listed in drawn order less FedAvg
+    drawn_uniform: Interval | None  # the same less uniform weights
     equal: bool  # all clients hold as many images
     exact: bool  # with the paper's network, where the others have an MLP
     clients: int  # N
@@ -71,9 +72,11 @@ def _lead(rows: pd.DataFrame, *, authors: bool) -> CellLead | None:
     if not {feddrl, "fedavg"} <= set(late):
         return None
     equal = quantities.equal_amounts(named)
-    pairs = ((feddrl, "fedavg" if equal else "uniform"), (feddrl, "untrained"), (in_drawn_order, "fedavg"))
+    weights = "fedavg" if equal else "uniform"
+    pairs = (
+        (feddrl, weights), (feddrl, "untrained"), (in_drawn_order, "fedavg"), (in_drawn_order, weights),
+    )  # fmt: skip
     controls = [contrasts.paired(late[a], late[b]) if {a, b} <= set(late) else None for a, b in pairs]
-    uniform, trained, drawn = controls
     if not any(controls):
         return None
     data, scheme, clients = quantities.PAPER_DATA[cell.dataset], cell.partition.upper(), int(cell.num_clients)
@@ -81,7 +84,7 @@ def _lead(rows: pd.DataFrame, *, authors: bool) -> CellLead | None:
     return CellLead(
         data, scheme,
         contrasts.paired(quantities.best(named, feddrl), quantities.best(named, "fedavg")),
-        contrasts.paired(late[feddrl], late.fedavg), uniform, trained, drawn, equal=equal,
+        contrasts.paired(late[feddrl], late.fedavg), *controls, equal=equal,
         exact=cell.model == PAPERS_CNN, clients=clients, authors=authors,
         paper=printed.FedDRL - printed.FedAvg,
     )  # fmt: skip

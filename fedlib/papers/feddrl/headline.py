@@ -4,29 +4,26 @@ import json
 
 import pandas as pd
 
-from fedlib.analysis.claims import real_rows, verdict_on
+from fedlib.analysis.claims import real_rows, samples_of, verdict_on
 from fedlib.analysis.decisions import above_zero
-from fedlib.analysis.intervals import Interval, by_sign, effect_words
+from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import listed
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import quantities
 from fedlib.papers.feddrl.cell_leads import AT_LENGTH, MOST_CLIENTS, CellLead, cell_leads, lead_of
+from fedlib.papers.feddrl.claim_parts import LATE_LEAD
 from fedlib.papers.feddrl.claims import CLAIMS
 from fedlib.papers.feddrl.estimands import ROUNDS
 from fedlib.papers.feddrl.learning import updates
-from fedlib.papers.feddrl.learning_answers import repaired, reward_gain
+from fedlib.papers.feddrl.learning_answers import repaired, reward_gain, what_the_level_does
 from fedlib.papers.feddrl.length_answers import SMALL_SETS, of_length
 from fedlib.papers.feddrl.length_runs import WITH_TEN
 from fedlib.papers.feddrl.tables import LAST_ROUNDS, pooled_lead
 from fedlib.words import counted
 
 LEARNS = "**Does its agent learn?** Rewards are minus a loss, in nats."
-REPAIRED = "section 3 repairs it by changing seven of its settings."
-BY_LEVEL = (
-    "That is open. On a bandit the level of the loss moves the printed agent more than its actions' effect, "
-    "and a state of shares hides that level from the critic."
-)
+REPAIRED = "section 3 repairs it by changing seven of its settings"
 FIRST = "FEDDRL-C1"
 
 
@@ -40,9 +37,12 @@ def headline(rows_of: RowsOf) -> list[str]:
         return ["No rows of table 3 are stored."]
     judged = rows_of("feddrl/repair_judged")
     at_length = [" ".join(in_brief_at_length(rows_of))] if cell_leads(rows_of) else []
-    small = f"In the small setting{_updates(quantities.named(judged))} {REPAIRED}" if len(judged) else ""
-    again = [" ".join(repaired(judged, [LEARNS, *_with_ten(rows_of), small]))] if small else []
-    return [*at_length, " ".join(short_runs(rows)), *again]
+    small = ""
+    if len(judged):
+        printed, again = (_updates(quantities.named(judged), name) for name in ("feddrl", "repaired"))
+        small = f"In the small setting{printed} {REPAIRED}{again}."
+    learns = [" ".join(repaired(judged, [LEARNS, *_with_ten(rows_of), small]))] if small else []
+    return [*at_length, " ".join(short_runs(rows)), *learns]
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
@@ -58,11 +58,13 @@ def in_brief_at_length(rows_of: RowsOf) -> list[str]:
     if not (leads := cell_leads(rows_of)):
         return []
     late = [one.late for one in leads]
-    held = sum(above_zero(late)) or "none"
+    held = [one.cell for one, holds in zip(leads, above_zero(late), strict=True) if holds]
+    which = f": {listed(held)}" * bool(held)
     return [
         *_in_the_mean(rows_of),
-        f"Against FedAvg FedDRL's mean of the last {LAST_ROUNDS} rounds is {_cells_ahead(late)} (first "
-        f"table); corrected (Holm), {held} of these leads {'holds' if held == 1 else 'hold'}.",
+        f"Against FedAvg that mean is {_cells_ahead(late)} (first table); corrected (Holm), "
+        f"{len(held) or 'none'} of these leads {'holds' if len(held) == 1 else 'hold'}{which}.",
+        *_training_words(leads),
         *_left(leads),
     ]
 
@@ -74,14 +76,14 @@ def _in_the_mean(rows_of: RowsOf) -> list[str]:
     if found is None or not found.effects:
         return []
     (lead,) = found.effects
-    answer = by_sign(
-        lead.interval, above="In the mean it does", below="In the mean it trails",
-        undecided="In the mean that does not show",
-    )  # fmt: skip
+    answer = by_sign(lead.interval, above="it does", below="it trails", undecided="that does not show")
+    late = mean_interval(samples_of(LATE_LEAD, rows).mean(axis=1).to_numpy())
+    later = by_sign(late, above="it leads", below="it trails", undecided="no lead shows")
     return [
-        f"**Does FedDRL beat the baselines?** {answer}. Over {counted(len(lead.cells), 'cell')} ({ROUNDS} "
-        f"rounds, {MOST_CLIENTS} clients) its best round is {effect_words(lead.interval, 'points')} from the "
-        f"better baseline's (C1: {found.verdict})."
+        f"**Does FedDRL beat the baselines?** In the best round {answer}. Over "
+        f"{counted(len(lead.cells), 'cell')} ({ROUNDS} rounds, {MOST_CLIENTS} clients) it is in the mean "
+        f"{effect_words(lead.interval, 'points')} from the better baseline's (C1: {found.verdict}). In the "
+        f"mean of the last {LAST_ROUNDS} rounds {later}: {effect_words(late)}."
     ]
 
 
@@ -96,6 +98,7 @@ def briefly_at_length(rows_of: RowsOf) -> list[str]:
     return [
         f"FedDRL is ahead of FedAvg in {best} in the best round, in {late} in the last {LAST_ROUNDS} rounds.",
         f"Corrected for their number (Holm) {held} hold; the table at the top has the controls.",
+        *_training_words(leads),
     ]
 
 
@@ -122,24 +125,40 @@ def _cells_ahead(found: list[Interval], above: str = "ahead", below: str = "behi
 def _left(leads: list[CellLead]) -> list[str]:
     """Late leads over uniform weights under PA, and those that are left in drawn order, in sentences."""
     over = [one.uniform for one in leads if one.uniform and one.scheme == "PA"]
-    drawn = [one.drawn for one in leads if one.drawn and one.late.low > 0]
-    left = sum(one.low > 0 for one in drawn)
-    told = [
-        f"With clients listed in an order drawn anew in every round {left or 'none'} of the "
-        f"{counted(len(drawn), 'such lead')} that {'was' if len(drawn) == 1 else 'were'} run still "
-        f"show{'s' * (left < 2)}."
-    ] * bool(drawn)
-    return told + [f"Under PA FedDRL is ahead of uniform weights in {_out_of(over)}."] * bool(over)
+    largest = ", where the largest lead is," * (max(leads, key=lambda one: one.late.mean).scheme == "PA")
+    told = [f"Under PA{largest} FedDRL is ahead of uniform weights in {_out_of(over)}."] * bool(over)
+    return [*told, *_left_in_drawn_order([one for one in leads if one.drawn and one.late.low > 0])]
 
 
-def _what_training_changes(leads: list[CellLead]) -> list[str]:
+def _left_in_drawn_order(leads: list[CellLead]) -> list[str]:
+    """Count which of these late leads show in drawn order, over FedAvg and over uniform weights."""
+    if not leads:
+        return []
+    over_fedavg = sum(one.drawn.low > 0 for one in leads if one.drawn)
+    over_uniform = sum(one.drawn_uniform.low > 0 for one in leads if one.drawn_uniform)
+    return [
+        f"With clients listed in an order drawn anew in every round {over_fedavg or 'none'} of the "
+        f"{counted(len(leads), 'such lead')} that {'was' if len(leads) == 1 else 'were'} run still "
+        f"show{'s' * (over_fedavg < 2)}.",
+        *[f"Over uniform weights {over_uniform or 'none'} of them does."] * (over_uniform < over_fedavg),
+    ]
+
+
+def _training_words(leads: list[CellLead]) -> list[str]:
     """In how many cells of the paper's length training raises the mean of the last rounds; none without."""
     if not (trained := [one.trained for one in leads if one.trained]):
         return []
+    return [f"Training {_cells_ahead(trained, 'raises the mean of the last rounds', 'lowers it')}."]
+
+
+def _what_training_changes(leads: list[CellLead]) -> list[str]:
+    """Answer whether training matters, with Holm's correction; none without rows."""
+    if not (told := _training_words(leads)):
+        return []
+    held = _holding([one.trained for one in leads if one.trained])
     return [
-        "**Does it matter at the paper's length?** Training "
-        f"{_cells_ahead(trained, 'raises the mean of the last rounds', 'lowers it')}. Corrected (Holm), "
-        f"{_holding(trained)}. The list at the top has FedDRL's leads."
+        f"**Does it matter at the paper's length?** {told[0]} Corrected (Holm), {held}. The list at the top "
+        "has FedDRL's leads."
     ]
 
 
@@ -235,14 +254,16 @@ def _who_learns(rows_of: RowsOf) -> list[str]:
         for found in (printed, again)
     )
     learns = (
-        "**Does the agent learn?** In the small setting, on images of all of each data set "
+        "**Does the agent learn?** In the small setting, on images drawn from all of each data set "
         "(`repair_judged`), its mean reward is set against that of uniform weights. As printed"
         f"{_updates(named)} it is {told} nats from it, with seven settings changed"
         f"{_updates(named, 'repaired')} {repair}."
     )
     learns = " ".join([learns, *_with_ten(rows_of, "untrained")])
-    why = f"**Why not in the small setting?** {' '.join([BY_LEVEL, *_centring(rows_of)])}"
-    return [learns] if all(gain.low > 0 for gain in printed.values()) else [learns, why]
+    if all(gain.low > 0 for gain in printed.values()):
+        return [learns]
+    found = ["That is open.", *what_the_level_does(rows_of("feddrl/ddpg_bandit")), *_without_level(rows_of)]
+    return [learns, f"**Why not in the small setting?** {' '.join(found)}"]
 
 
 def _updates(named: pd.DataFrame, variant: str = "feddrl") -> str:
@@ -276,12 +297,20 @@ def _with_ten(rows_of: RowsOf, *controls: str) -> list[str]:
     ]
 
 
-def _centring(rows_of: RowsOf) -> list[str]:
-    """Sentence on whether the search has the level as the cause: centring alone, the changes without it."""
+def _without_level(rows_of: RowsOf) -> list[str]:
+    """Whether the search has the level as the cause: gains of what takes it away, and of all but that."""
     named = quantities.named(rows_of("feddrl/repair_search"))
-    tried = {"a centred reward alone": "centring", "the search's changes but that": "all_but_centring"}
+    tried = {
+        "a centred reward alone": "centring", "a state of losses alone": "losses",
+        "the search's changes but the centring": "all_but_centring",
+    }  # fmt: skip
     if named.empty or not {"uniform", *tried.values()} <= set(named.variant.unique()):
         return []
     gains = {words: reward_gain(named, name, "uniform") for words, name in tried.items()}
+    *alone, rest = gains.values()
+    shows = any(gain.low > 0 for gain in alone) and rest.low <= 0
     told = listed([f"{words} {effect_words(gain, 'nats')}" for words, gain in gains.items()])
-    return [f"In the federation it does not show as the cause: less uniform weights, {told} (section 3)."]
+    return [
+        f"In the federation {'it shows' if shows else 'it does not show'} as the cause: less uniform "
+        f"weights, {told} (section 3)."
+    ]

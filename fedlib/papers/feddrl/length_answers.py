@@ -1,4 +1,4 @@
-"""Answers of 01_feddrl about the paper's length in sentences computed from rows; and what is not run there.
+"""Answers of 01_feddrl's section 4 about the paper's length, computed from rows; and what is not run there.
 
 Each function takes `session.rows_of` or the like, where nothing else is said. Without rows it returns none,
 or one that names the command.
@@ -11,24 +11,21 @@ import pandas as pd
 from fedlib.analysis import contrasts
 from fedlib.analysis.decisions import NOT_TESTABLE
 from fedlib.analysis.intervals import (
+    Interval,
     barely_decided,
     by_sign,
     effect_words,
     mean_interval,
     mean_words,
-    number_words,
-    ratio_words,
 )
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import listed
 from fedlib.experiments.durations import Timings, minutes
 from fedlib.papers.feddrl import estimands, quantities
-from fedlib.papers.feddrl.answers import lead_by_share
-from fedlib.papers.feddrl.errata import accuracies, from_text, relative_gains
-from fedlib.papers.feddrl.estimands import DELTA, ROUNDS, by_cell
-from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS, LENGTH_CELLS, WITH_TEN
+from fedlib.papers.feddrl.errata import accuracies, relative_gains
+from fedlib.papers.feddrl.estimands import ROUNDS
+from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS, LENGTH_CELLS
 from fedlib.papers.feddrl.runs import (
-    CLUSTERED,
     COHORT,
     EXACT_CELL,
     EXACT_METHODS,
@@ -37,15 +34,12 @@ from fedlib.papers.feddrl.runs import (
     with_methods,
 )
 from fedlib.papers.feddrl.tables import LAST_ROUNDS
-from fedlib.words import counted
 
 LEADS = {"above": "leads", "below": "trails", "undecided": "does not clearly lead"}
 CHANGES = {"above": "raises", "below": "lowers", "undecided": "does not clearly change"}
 EXACT = f"feddrl/{EXACT_CELL}"
 CNN_WORDS = "the paper's CNN"
-AT_LENGTH, SMALL_SETS, ENDS = (
-    f"feddrl/{name}" for name in ("cluster_skew_at_length", "small_sets_at_length", "delta_ends")
-)
+SMALL_SETS = "feddrl/small_sets_at_length"
 NEED_TEN_CLIENTS = ("FEDDRL-C5", "FEDDRL-C6", "FEDDRL-C9")  # at the paper's length
 NEED_CIFAR = ("FEDDRL-C5", "FEDDRL-C9")  # of these, with CIFAR-100 too
 
@@ -96,6 +90,11 @@ def in_the_first_rounds(rows_of: RowsOf) -> list[str]:
     ]
 
 
+def _next_to_zero(interval: Interval) -> str:
+    """` 0 lies next to an end of this interval.` where it barely lies outside."""
+    return " 0 lies next to an end of this interval." * barely_decided(interval)
+
+
 def _over_fedavg_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
     """FedDRL against FedAvg: the best round beside what is printed, and the last rounds."""
     dataset, scheme = named[["dataset", "partition"]].iloc[0]
@@ -111,12 +110,12 @@ def _over_fedavg_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
         setting = ", with ten clients, all of whom take part, "
     elif quantities.on_authors_file(named):
         setting = ", by the authors' own file, which gives a client twice the images, "
-    paper = number_words(printed["FedDRL"] - printed["FedAvg"], signed=True)
+    paper = f"{printed['FedDRL'] - printed['FedAvg']:+.2f}"
     return (
         f"On {data} under {scheme.upper()}{setting}FedDRL {by_sign(best, **LEADS)} "
         f"FedAvg in the best round, {effect_words(best, 'points')} (printed: {paper}; {ROUNDS} rounds, "
-        f"{best.n} seeds). It {by_sign(last, **LEADS)} FedAvg in the mean of the last {LAST_ROUNDS} rounds, "
-        f"{effect_words(last, 'points')}."
+        f"{best.n} seeds).{_next_to_zero(best)} It {by_sign(last, **LEADS)} FedAvg in the mean of the last "
+        f"{LAST_ROUNDS} rounds, {effect_words(last, 'points')}.{_next_to_zero(last)}"
     )
 
 
@@ -126,7 +125,8 @@ def _uniform_words(named: pd.DataFrame, late: pd.DataFrame) -> str:
     last = contrasts.paired(late.feddrl, late.uniform)
     in_best, in_last = by_sign(best, **LEADS), by_sign(last, **LEADS)
     again = "" if in_best == in_last else f"{in_last} them "
-    return f"It {in_best} uniform weights in the best round and {again}in these last rounds."
+    barely = " In the last rounds 0 lies next to an end of the interval." * barely_decided(last)
+    return f"It {in_best} uniform weights in the best round and {again}in these last rounds.{barely}"
 
 
 def _training_words(
@@ -147,16 +147,19 @@ def _training_words(
 def _list_words(late: pd.DataFrame, own: str, drawn: str) -> str:
     """Late lead that is left where the agent's input lists clients in an order drawn in every round."""
     left, lost = contrasts.paired(late[drawn], late.fedavg), contrasts.paired(late[own], late[drawn])
+    leads = contrasts.paired(late[own], late.fedavg).low > 0
     says = by_sign(
         lost,
-        above="At least a part of the lead needs a fixed order, or one drawn anew is harder to learn from",
+        above="At least a part of the lead needs a fixed order, or one drawn anew is harder to learn from"
+        if leads
+        else "A fixed order serves it better",
         below="That order hides a part of what it can learn",
-        undecided="That the lead needs a fixed order does not show",
+        undecided=f"That the {'lead' if leads else 'accuracy'} needs a fixed order does not show",
     )
     return (
-        "With its clients listed in an order drawn anew in every round, its lead in these last rounds is "
-        f"{effect_words(left, 'points')}; with a fixed order it is {effect_words(lost, 'points')} above "
-        f"that. {says}."
+        "With its clients listed in an order drawn anew in every round, its mean of these last rounds is "
+        f"{effect_words(left, 'points')} from FedAvg's; with a fixed order it is "
+        f"{effect_words(lost, 'points')} above that.{_next_to_zero(lost)} {says}."
     )
 
 
@@ -196,7 +199,8 @@ def _exact_from_the_published(rows: pd.DataFrame) -> list[str]:
     )
     return [
         f"With {CNN_WORDS} the best rounds of {listed(list(EXACT_METHODS.values()))} (online) are {by_best} "
-        f"points from the published ones, the means of the last {LAST_ROUNDS} rounds {by_late}."
+        f"points from the published ones. The paper prints no late means; ours of the last {LAST_ROUNDS} "
+        f"rounds are {by_late} points from its published best."
     ]
 
 
@@ -215,102 +219,6 @@ def does_the_gain_grow_with_clients(rows_of: RowsOf) -> list[str]:
         f"{mean_words(gains[100])} % of its accuracy, than with ten, {mean_words(gains[COHORT])} % (printed: "
         f"{' and '.join(printed)}). The one less the other is {effect_words(change, '%')}."
     ]
-
-
-def do_small_groups_get_more_at_length(rows_of: RowsOf) -> list[str]:
-    """Answer sec. 4.2.2 at the paper's length, by data set: factors of the groups, and in the same slot."""
-    told: list[str] = []
-    for data, artifact in (("Fashion-MNIST", AT_LENGTH), ("MNIST", SMALL_SETS)):
-        rows = of_length(rows_of(artifact))
-        if rows.empty or (gaps := _factor_gap(rows, "feddrl", estimands.factor_gap, data)).empty:
-            continue
-        says = by_sign(
-            mean_interval(gaps.to_numpy()), above="it is larger", below="it is smaller",
-            undecided="no clear difference",
-        )  # fmt: skip
-        told.append(
-            f"In runs of {ROUNDS} rounds under CE and CN on {data}, after the first quarter, a small group's "
-            f"factor less the main group's is {mean_words(gaps)} % of a uniform one: {says}."
-        )
-        beside = {
-            "among clients in the same slot": _factor_gap(rows, "feddrl", estimands.factor_gap_in_slot, data),
-            "for the untrained policy": _factor_gap(rows, "untrained", estimands.factor_gap, data),
-        }
-        words = [f"{mean_words(values)} % {where}" for where, values in beside.items() if len(values)]
-        told += [f"It is {' and '.join(words)}."] if words else []
-    return told
-
-
-def does_it_lower_the_losses_with_ten(rows_of: RowsOf) -> list[str]:
-    """Answer fig. 6 on real images at the paper's length: FedAvg's losses over FedDRL's with ten clients."""
-    rows = of_length(rows_of(WITH_TEN))
-    if rows.empty:
-        return []
-
-    def over(value: str, *, initial: bool = False) -> pd.Series:
-        measured = estimands.loss_ratio(
-            f"client_loss_{value}", initial=initial, needs=("fedavg", "feddrl"), data=("Fashion-MNIST",)
-        )
-        return measured(rows).mean(axis=1).dropna()
-
-    found = (over("mean"), over("variance"), over("mean", initial=True))
-    if any(values.empty for values in found):
-        return []
-    mean, variance, first = (mean_interval(values.to_numpy()) for values in found)
-    return [
-        f"With ten clients at the paper's length (Fashion-MNIST, CE, {counted(mean.n, 'seed')}) FedAvg's "
-        f"mean loss over the clients is {ratio_words(mean)} times FedDRL's after a quarter of the rounds, "
-        f"its variance {ratio_words(variance)} times.",
-        f"In the first quarter FedDRL's mean is {ratio_words(first)} times FedAvg's.",
-    ]
-
-
-def _factor_gap(rows: pd.DataFrame, variant: str, measure: estimands.Level, data: str) -> pd.Series:
-    where = {"partition": CLUSTERED, "data": (data,)}
-    return by_cell(lambda part: measure(part, variant), needs=(variant,), **where)(rows).dropna().mean(axis=1)
-
-
-def is_it_faster_at_length(rows_of: RowsOf) -> list[str]:
-    """Answer fig. 10 at the paper's length: rounds of the faster baseline over FedDRL's, mean over cells."""
-    rows = of_length(rows_of(SMALL_SETS))
-    leads = by_cell(estimands.speed_lead)(rows).dropna() if len(rows) else pd.DataFrame()
-    if leads.empty:
-        return []
-    lead = mean_interval(leads.mean(axis=1).to_numpy())
-    cells = counted(leads.shape[1], "cell")
-    says = by_sign(
-        lead, above="FedDRL is faster", below="FedDRL is slower",
-        undecided="That either is faster does not show",
-    )  # fmt: skip
-    return [
-        f"After {ROUNDS} rounds ({cells}, {lead.n} seeds) the faster baseline needs {ratio_words(lead)} "
-        "times FedDRL's rounds to the common accuracy.",
-        f"{says}.",
-    ]
-
-
-def at_the_ends_of_fig8(rows_of: RowsOf) -> list[str]:
-    """Answer fig. 8 at the paper's length: what a larger main group costs, FedDRL's lead and its gain."""
-    ends, skewed = of_length(rows_of(ENDS)), of_length(rows_of(AT_LENGTH))
-    falls = estimands.fall_with_delta(ends).dropna() if len(ends) else pd.DataFrame()
-    told = []
-    if len(falls):
-        low = min(quantities.partition_setting(text, "delta") for text in ends.partition_options.unique())
-        told.append(
-            f"After {ROUNDS} rounds the best accuracy of the three methods at delta = {low:g} less that at "
-            f"{DELTA:g} is {mean_words(falls.mean(axis=1))} points."
-        )
-        if words := lead_by_share(quantities.named(ends)):
-            told.append(words)
-    gains = by_cell(estimands.gain_over, partition=CLUSTERED)(skewed) if len(skewed) else pd.DataFrame()
-    if len(gains):
-        printed = [from_text(f"gain_at_delta_{DELTA:g}_{end}") for end in ("low", "high")]
-        told.append(
-            f"At {DELTA:g} FedDRL's gain over the better baseline is "
-            f"{mean_words(gains.dropna().mean(axis=1))} % of its accuracy (printed: {printed[0]:g} to "
-            f"{printed[1]:g})."
-        )
-    return told
 
 
 def which_hours_are_missing(verdicts: Iterable[Mapping[str, object]]) -> list[str]:

@@ -26,7 +26,7 @@ def length_table(rows: pd.DataFrame) -> pd.DataFrame:
             line |= mean_interval(best.to_numpy()).columns("best", "")
             line["difference"] = best.mean() - line["published"] if paper else None
             line["late"] = late[variant].mean()
-            line["late difference"] = line["late"] - line["published"] if paper else None
+            line["late less published"] = line["late"] - line["published"] if paper else None
             found.append({**line, "seeds": len(best)})
     return pd.DataFrame(found)
 

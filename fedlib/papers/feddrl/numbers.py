@@ -8,9 +8,10 @@ import pandas as pd
 from fedlib.analysis.contrasts import paired
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.memo import kept_per_frame
-from fedlib.analysis.numbers import README, Number, RowsOf, of_claim, single
+from fedlib.analysis.numbers import README, Number, RowsOf, of_claim, of_part, single
 from fedlib.methods.feddrl.method import FedDRL
 from fedlib.papers.feddrl import learning, tables
+from fedlib.papers.feddrl.claim_parts import LATE_LEAD
 from fedlib.papers.feddrl.claims import CLAIMS
 from fedlib.papers.feddrl.errata import accuracies
 from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot, gains_by_clients, picked
@@ -300,6 +301,8 @@ _OWN = (
                  artifact=f"feddrl/{name}_at_length")
         for name in ("small_sets", "partitions")
     ),
+    of_part(LATE_LEAD, id="feddrl-lead-small-sets-late", what=LATE_LEAD.what, places=BOTH,
+            artifact="feddrl/small_sets_at_length"),
     _gain("hundred", "CE, 100 clients", 100),
     _gain("ten", "CE, ten clients", 10),
     _gain("growth", "CE, with 100 clients less with ten", 100, 10),

@@ -46,9 +46,11 @@ def _share(shares: pd.DataFrame) -> str:
         return ""
     parts = {name: shares[shares.model == name][f"{max(lengths)} in D_%"].dropna() for name in TIMED}
     told = [f"{_span(parts[name])} % to {words}" for name, words in TIMED.items() if len(parts[name])]
+    threads = " and ".join(str(n) for n in sorted(shares.threads.unique()))
     return (
         f"The decision alone adds {_span(shares['decision_%'])} % to a round. With learning from "
-        f"{max(lengths)} experiences the agent adds {' and '.join(told)} round."
+        f"{max(lengths)} experiences the agent adds {' and '.join(told)} round. The spans are over runs on "
+        f"{threads} thread{'s' * (threads != '1')}, the decision's over both networks too."
     )
 
 

@@ -111,8 +111,9 @@ def gain_table(rows: pd.DataFrame) -> pd.DataFrame:
         for over, baseline in (("best", means.idxmax()), ("worst", means.idxmin())):
             gain = quantities.relative_gain(best.feddrl, best[baseline])
             interval = contrasts.paired(gain, 0 * gain)
-            line[f"{over}: paper"] = printed[over][line_key(line)]
-            line |= interval.columns(f"{over}: ours", f"{over}: ")
+            better = {"best": "over the better", "worst": "over the worse"}[over]
+            line[f"{better}: paper"] = printed[over][line_key(line)]
+            line |= interval.columns(f"{better}: ours", f"{better}: ")
         found.append(line)
     return _marked(pd.DataFrame(found), rows)
 

@@ -35,7 +35,7 @@ def ahead_words(rows: pd.DataFrame) -> str:
         sides[standing_of(one)].append(name)
     lost = per_run(rows).groupby("contestant").diverged.agg(["sum", "size"])
     told = {
-        name: f"{_label(name)} ({effect_words(one, 'points')}{_lost_words(*lost.loc[name])})"
+        name: f"{label_of(name)} ({effect_words(one, 'points')}{_lost_words(*lost.loc[name])})"
         for name, one in bounds.items()
     }
     behind = ", ".join(told[name] for name in sides[BEHIND] if name in BASELINES)
@@ -53,7 +53,8 @@ def _lost_words(diverged: int, runs: int) -> str:
     return f"; {diverged} of {runs} runs diverged and count as 0" * bool(diverged)
 
 
-def _label(name: str) -> str:
+def label_of(name: str) -> str:
+    """A contestant's name in sentences."""
     return LEARNED.get(name, method_style(name).label)
 
 
@@ -64,13 +65,13 @@ def at_once_words(rows: pd.DataFrame) -> str:
     """
     names = list(differences(rows).contestant)
     holding = holding_at_once(rows, names)
-    told = listed([_label(name) for name in names if name in holding])
+    told = listed([label_of(name) for name in names if name in holding])
     leads = f"the lead{'s' * (len(holding) > 1)} of {told} hold{'s' * (len(holding) < 2)}"
     more = []
     for words, fewer in families(names).items():
         added = [name for name in fewer if name in holding_at_once(rows, fewer) - holding]
         if added:
-            those = f"{'those' if len(added) > 1 else 'that'} of {listed([_label(n) for n in added])}"
+            those = f"{'those' if len(added) > 1 else 'that'} of {listed([label_of(n) for n in added])}"
             also = f"{'do' if len(added) > 1 else 'does'}{', too' * bool(holding)}"
             more.append(f"; of {len(fewer)}, {words}, {those} {also}")
             holding |= set(added)

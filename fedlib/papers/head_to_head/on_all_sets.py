@@ -8,6 +8,7 @@ from fedlib.analysis.intervals import effect_words
 from fedlib.analysis.numbers import Number, RowsOf
 from fedlib.analysis.tables import listed
 from fedlib.papers.head_to_head.claims import LEARNED, best_baseline
+from fedlib.papers.head_to_head.leads import label_of
 from fedlib.papers.head_to_head.numbers import LESS, LESS_ELSEWHERE, ROWS, STRONG_LESS, THIRD
 from fedlib.papers.head_to_head.other_sets import repeat_words, sides_by_cell, single_cell_leads
 from fedlib.papers.head_to_head.quantities import AHEAD, BEHIND, per_run, set_titles
@@ -84,7 +85,7 @@ def less_fedavg(rows_of: RowsOf) -> pd.DataFrame:
                 **STRONG_LESS[artifact],
             },
             rows_of,
-            {_label(name) for name in own.contestant[own.diverged].unique()},
+            {label_of(name) for name in own.contestant[own.diverged].unique()},
         )
         for artifact, own in runs.items()
     }
@@ -99,10 +100,6 @@ def _column(numbers: Mapping[str, Number], rows_of: RowsOf, lost: Collection[str
         name: f"{effect_words(value)}{' *' * (name in lost)}" if value else "–"
         for name, value in values.items()
     }
-
-
-def _label(name: str) -> str:
-    return LEARNED.get(name, method_style(name).label)
 
 
 def _runs(rows_of: RowsOf) -> dict[str, pd.DataFrame]:

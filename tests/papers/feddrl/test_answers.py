@@ -140,7 +140,7 @@ def test_the_lead_over_participants(many, says):
     rows = leads(over_k(0, 0, (5, 5)), 1.0, many, "cohort_size")
     by_artifact = {"feddrl/fig7": rows, "feddrl/fig8": rows.iloc[:0]}
     (told,) = answers.does_the_lead_grow(by_artifact.get)
-    assert told.startswith("FedDRL's lead over the better baseline is +1.10 [")
+    assert told.startswith("In runs of 8 rounds FedDRL's lead over the better baseline is +1.10 [")
     assert "points at K = 10 and" in told
     assert f"points at K = 50, on CIFAR-100 (stand-in). The change is {says[0]}" in told
     assert told.endswith(f"points: {says[1]}. The paper has it ahead at every K.")
@@ -156,7 +156,9 @@ def test_the_lead_over_the_clusters_share(many, says):
     rows = leads(rows, 1.0, 3.0, "at").drop(columns="at")
     by_artifact = {"feddrl/fig7": pd.DataFrame(), "feddrl/fig8": rows}
     (told,) = answers.does_the_lead_grow(by_artifact.get)
-    assert told.startswith("By the main group's share FedDRL's lead, mean over the partitions, is +")
+    assert told.startswith(
+        "In runs of 8 rounds, by the main group's share, FedDRL's lead, mean over the partitions, is +"
+    )
     assert f"points at delta = 0.6, on Fashion-MNIST. The change is {says[0]}" in told
     assert told.endswith(f"points: {says[1]}. The paper gains 2 to 3 % at delta = 0.6.")
 
@@ -195,7 +197,7 @@ def test_what_the_agent_adds_to_a_round():
     told = server_answers.what_the_server_spends(giving(pd.concat([rows, whole], ignore_index=True)))
     assert told[1] == (
         "The decision alone adds 1 % to a round. With learning from 1000 experiences the agent adds 30 % to "
-        "the CNN's round."
+        "the CNN's round. The spans are over runs on 1 thread, the decision's over both networks too."
     )
 
 
@@ -222,7 +224,7 @@ def test_the_lead_on_shards(drl, tally, mean):
     told = answers.does_it_lead_on_shards(giving(marked(rows)))
     assert told[0] == f"Of 2 cells (all with the generated stand-in) FedDRL is {tally}."
     assert told[1].startswith(f"Its mean lead in best accuracy is {mean}")
-    assert told[1].endswith("points (printed: +0.690).")  # 1.13 and 0.25
+    assert told[1].endswith("points (printed: +0.690), which decides nothing.")  # 1.13 and 0.25
     assert len(told) == 2  # no untrained policy among these rows
 
 
@@ -259,7 +261,7 @@ def test_the_skew_that_is_left_as_run():
     )
     dealt = mixes.assign(label_distance=[0.1, 0.1, 0.1, 1.6])
     told = answers.does_it_lead_as_run({"feddrl/label_mix": dealt, "feddrl/cifar10_as_run": rows}.get)
-    assert told[1] == "The label skew is gone: a random deal leaves as much."
+    assert told[1] == "The label skew is gone, by construction: a random deal leaves as much."
 
 
 def test_the_lead_on_the_authors_lists():
@@ -272,7 +274,9 @@ def test_the_lead_on_the_authors_lists():
         {"feddrl/authors_partitions": own, "feddrl/authors_deltas": deltas}.get
     )
     assert told[1] == "Its mean lead in best accuracy is −0.90 [−1.15, −0.65] points (printed: +0.0700)."
-    assert told[2].startswith("By the main group's share FedDRL's lead, mean over the partitions, is +")
+    assert told[2].startswith(
+        "In runs of 8 rounds, by the main group's share, FedDRL's lead, mean over the partitions, is +"
+    )
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,12 @@ def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
         "Where no action changes the reward, its level alone moves the means from 0.5 to 0.15 around −2.20 "
         "and 0.50 around +2.20 nats."
     )
+    moved, hidden = learning_answers.what_the_level_does(own("feddrl/ddpg_bandit"))
+    assert moved == (
+        "On a bandit around −2.20 nats that level alone moves the printed agent's means by 0.35; their "
+        "effect moves the groups' 0.70 apart."
+    )
+    assert hidden == "A state of shares hides the level from the critic (A6)."
     *changes, told = learning_answers.does_it_learn(own)
     assert changes == learning_answers.CHANGES
     assert told == (
@@ -148,12 +154,11 @@ def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
     )
     told = learning_answers.repaired(own("feddrl/repair_judged"))
     assert told[2] == (
-        "On images of all of Fashion-MNIST (`repair_judged`, 2 seeds) the repaired agent's mean reward is "
-        "+0.50 [+0.50, +0.50] nats against "
-        "uniform weights, +0.00 [+0.00, +0.00] where its rewards are dealt to other rounds (permuted): it "
-        "learns. That is +50.000000 [+50.000000, +50.000000] % of what the rule for small groups earns. The "
-        "printed "
-        "agent's is −0.10 [−0.10, −0.10]."
+        "On images drawn from all of Fashion-MNIST (`repair_judged`, 2 seeds) the repaired agent's mean "
+        "reward is +0.50 [+0.50, +0.50] nats against uniform weights, +0.00 [+0.00, +0.00] where its rewards "
+        "are dealt to other rounds (permuted): it learns. Its gain is +50.000000 [+50.000000, +50.000000] % "
+        "of that of the rule for small groups. The printed agent's reward is −0.10 [−0.10, −0.10] nats "
+        "against uniform weights."
     )
 
 

@@ -1,11 +1,13 @@
 """Answers at the paper's length on rows made by hand: levels, groups, speed, cluster size, missing hours."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from fedlib.analysis.intervals import Interval
-from fedlib.papers.feddrl import headline, length_answers, length_tables
+from fedlib.papers.feddrl import headline, length_answers, length_figure_answers, length_tables
 from tests.papers.feddrl.test_claims import ROUNDS, at_length, cell, exact, over_delta, with_weights
 
 NONE = pd.DataFrame()
@@ -22,8 +24,8 @@ def lengthened(rows):
 
 
 ANSWERS = (
-    length_answers.how_far_from_the_published, length_answers.do_small_groups_get_more_at_length,
-    length_answers.is_it_faster_at_length, length_answers.at_the_ends_of_fig8,
+    length_answers.how_far_from_the_published, length_figure_answers.do_small_groups_get_more_at_length,
+    length_figure_answers.is_it_faster_at_length, length_figure_answers.at_the_ends_of_fig8,
     length_answers.does_the_gain_grow_with_clients,
 )  # fmt: skip
 
@@ -61,11 +63,16 @@ def test_losses_of_ten_clients_are_told_by_their_ratio():
     loss = np.where(rows["round"] > ROUNDS / 4, 2.0, 0.5)
     loss = np.where(rows.method == "fedavg", loss, 1.0)
     rows = rows.assign(client_loss_mean=loss, client_loss_variance=loss, rounds=1000)
-    first_told, then = length_answers.does_it_lower_the_losses_with_ten(stored(paper_length_ten=rows))
-    assert "FedAvg's mean loss over the clients is 2.00 [2.00, 2.00] times FedDRL's after a" in first_told
-    assert first_told.endswith("its variance 2.00 [2.00, 2.00] times.")
-    assert then == "In the first quarter FedDRL's mean is 2.00 [2.00, 2.00] times FedAvg's."
-    assert length_answers.does_it_lower_the_losses_with_ten(lambda name: NONE) == []
+    lower, ratios, then = length_figure_answers.does_it_lower_the_losses_with_ten(
+        stored(paper_length_ten=rows)
+    )
+    assert "FedDRL's mean loss over the clients is lower than FedAvg's after a quarter of the" in lower
+    assert lower.endswith("its variance lower.")
+    assert ratios == "FedAvg's are 2.00 [2.00, 2.00] and 2.00 [2.00, 2.00] times FedDRL's."
+    assert then == (
+        "In the first quarter FedDRL's mean is 2.00 [2.00, 2.00] times FedAvg's: higher, as in the paper."
+    )
+    assert length_figure_answers.does_it_lower_the_losses_with_ten(lambda name: NONE) == []
 
 
 def test_the_gain_is_told_by_the_number_of_clients():
@@ -89,7 +96,7 @@ def test_the_exact_cell_is_told_beside_the_others():
         "On Fashion-MNIST under CE, with the paper's CNN, online FedDRL leads FedAvg in the best round, +2.0"
     )
     assert training.startswith("Training raises the mean of these last rounds and the best round")
-    assert "its lead in these last rounds is +1.00 [+1.00, +1.00] points; with a fixed order it is " in order
+    assert " is +1.00 [+1.00, +1.00] points from FedAvg's; with a fixed order it is +1.00 [" in order
     (open_,) = length_answers.at_the_papers_length(lambda asked: NONE, name)
     assert open_ == f"Open: no runs of this length are shown; `run {name} --profile paper`."
     told, each = length_answers.how_far_from_the_published(stored(table3_fmnist_ce_n100=rows))
@@ -97,7 +104,7 @@ def test_the_exact_cell_is_told_beside_the_others():
         "With the paper's CNN the best rounds of FedAvg, FedProx and FedDRL (online) are "
         "−34.78 [−35.03, −34.53], "
     )
-    assert " and −34.61 [−34.86, −34.36] points from the published ones, the means of the last 50" in each
+    assert " and −34.61 [−34.86, −34.36] points from the published ones. The paper prints no late " in each
     assert told.endswith(" −34.78 [−35.03, −34.53] (CE with the paper's CNN) points from the published one.")
     (lead,) = headline.cell_leads(stored(table3_fmnist_ce_n100=rows))
     assert lead.cell == "CE with the paper's CNN, online"
@@ -121,26 +128,40 @@ def test_tables_of_the_exact_cell_take_the_online_mode_for_feddrl():
 @pytest.mark.parametrize(("main", "mean", "says"), [(0.42, "+7", "larger"), (0.8, "−8", "smaller")])
 def test_groups_at_the_papers_length(main, mean, says):
     """A share of 0.43 for six of ten clients leaves a small group's client 70.8 % of a factor more."""
-    told = length_answers.do_small_groups_get_more_at_length(
+    told = length_figure_answers.do_small_groups_get_more_at_length(
         stored(cluster_skew_at_length=lengthened(with_weights(main)))
     )
-    start = "In runs of 1000 rounds under CE and CN on Fashion-MNIST, after the first quarter, a small "
-    start += "group's factor less the main group's is "
-    assert told[0].startswith(f"{start}{mean}")
-    assert told[0].endswith(f" % of a uniform one: it is {says}.")
-    assert told[1].endswith("+0.00 [+0.00, +0.00] % for the untrained policy.")
+    assert told[0].startswith(f"Under CE and CN on Fashion-MNIST it is {mean}")
+    assert told[0].endswith(f" %: it is {says}.")
+    assert told[1].startswith("It is +0.00 [+0.00, +0.00] % for the untrained policy")
 
 
 def test_groups_at_the_papers_length_are_told_by_data_set():
     fmnist = lengthened(with_weights(0.42))
     both = pd.concat([lengthened(with_weights(0.8)).assign(dataset="mnist"), fmnist])
-    told = length_answers.do_small_groups_get_more_at_length(
+    told = length_figure_answers.do_small_groups_get_more_at_length(
         stored(cluster_skew_at_length=fmnist, small_sets_at_length=both)
     )
-    assert [(" on Fashion-MNIST," in words, " on MNIST," in words) for words in told[::2]] == [
-        (True, False), (False, True),
-    ]  # fmt: skip
-    assert [words.rpartition("it is ")[2] for words in told[::2]] == ["larger.", "smaller."]
+    over_all, fashion, _, digits, _ = told
+    assert over_all.startswith("Over 2 cells of 1000 rounds, which decide C10, a small group's factor less ")
+    assert fashion.startswith("Under CE and CN on Fashion-MNIST it is +")
+    assert fashion.endswith(": it is larger.")
+    assert digits.startswith("Under CE and CN on MNIST it is −")
+    assert digits.endswith(": it is smaller.")
+
+
+def test_a_gap_that_goes_with_the_place_says_so(monkeypatch):
+    """The gap among clients in the same slot is a tenth of that of all clients."""
+    rows = lengthened(with_weights(0.42))
+    answer = length_figure_answers.do_small_groups_get_more_at_length
+    assert "place in the list" not in answer(stored(cluster_skew_at_length=rows))[1]
+    tenth = length_figure_answers.estimands.factor_gap
+    monkeypatch.setattr(
+        length_figure_answers.estimands, "factor_gap_in_slot", lambda *given: tenth(*given) / 10
+    )
+    assert answer(stored(cluster_skew_at_length=rows))[1].endswith(
+        "in the same slot: most of it goes with the place in the list."
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,17 +171,21 @@ def test_groups_at_the_papers_length_are_told_by_data_set():
 def test_speed_at_the_papers_length(first, effect, says):
     """One method reaches its accuracy in round 500, the others in round 1000: twice the rounds, or half."""
     rows = at_length([50.0, 50.2, 50.1], early={first: ROUNDS // 2})
-    told = length_answers.is_it_faster_at_length(stored(small_sets_at_length=rows))
+    told = length_figure_answers.is_it_faster_at_length(stored(small_sets_at_length=rows))
     assert told[0] == (
         f"After 1000 rounds (1 cell, 3 seeds) the faster baseline needs {effect} [{effect}, {effect}] times "
         "FedDRL's rounds to the common accuracy."
     )
     assert told[1] == says
+    assert told[2] == (
+        "With the 1,000 rounds that its workers play before round 1 (A24) it needs more, by the means, in 1 "
+        "of 1 cell."
+    )
 
 
 def test_the_ends_of_fig_8_at_the_papers_length():
     """All methods five points higher at 0.2; FedDRL 52.1 against 50.1 at 0.6 is 3.992 %."""
-    told = length_answers.at_the_ends_of_fig8(
+    told = length_figure_answers.at_the_ends_of_fig8(
         stored(
             delta_ends=lengthened(over_delta(5, 5)),
             cluster_skew_at_length=at_length([52.0, 52.2, 52.1]),
@@ -202,6 +227,21 @@ def test_missing_hours_name_the_claims_that_want_them(monkeypatch):
         "For C6 all of MNIST's cells with 100 clients would do (`feddrl/small_sets_at_length`).",
     ]
     assert length_answers.which_hours_are_missing([]) == []
+
+
+def test_a_lead_in_drawn_order_is_told_over_uniform_weights_too():
+    """Two late leads in drawn order over FedAvg, one of which stands over uniform weights: of three runs."""
+    lead, none = Interval(2.0, 1.9, 2.1, 5), Interval(0.0, -1.0, 1.0, 5)
+    one = headline.CellLead(
+        "MNIST", "CN", lead, lead, lead, lead, lead, lead, equal=False, exact=False, clients=100,
+        authors=False, paper=1.0,
+    )  # fmt: skip
+    weak = replace(one, drawn_uniform=none)
+    assert headline._left_in_drawn_order([one, weak, replace(weak, drawn=none)])[1] == (
+        "Over uniform weights 1 of them does."
+    )
+    assert headline._left_in_drawn_order([weak])[1] == "Over uniform weights none of them does."
+    assert len(headline._left_in_drawn_order([one])) == 1
 
 
 def test_gains_and_losses_that_hold_are_counted():
