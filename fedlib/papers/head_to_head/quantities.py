@@ -15,7 +15,7 @@ from fedlib.analysis.tables import listed
 from fedlib.analysis.variants import name_distinct
 from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import public
-from fedlib.papers.head_to_head.runs import CELLS, CONTESTANTS
+from fedlib.papers.head_to_head.runs import CELLS, CONTESTANTS, RAN_FIRST
 
 WORST = 0.1  # share of the clients that count as badly served
 SHARE = 0.95  # of FedAvg's level, the target that is timed
@@ -105,13 +105,19 @@ def per_run(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def whole_cells(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the cells that every contestant of them ran in, so that means over cells compare.
+    """The rows of cells and contestants that all met, so that means over cells compare.
 
-    All rows where there is no such cell.
+    A cell counts once all of `RAN_FIRST` that have rows ran there, a further contestant once it ran in all
+    of these cells. All rows where no cell counts.
     """
     named = labelled(rows)
-    whole = named.groupby(CELL).contestant.transform("nunique") == named.contestant.nunique()
-    return rows if whole.all() or not whole.any() else rows[whole]
+    met = named.groupby([*CELL, "contestant"]).size().unstack(fill_value=0) > 0
+    cells = met.index[met[met.columns.intersection(RAN_FIRST)].all(axis=1)]
+    if cells.empty or met.to_numpy().all():
+        return rows
+    contestants = met.columns[met.loc[cells].all()]
+    whole = named.set_index(CELL).index.isin(cells) & named.contestant.isin(contestants)
+    return rows[whole.to_numpy()]
 
 
 @kept_per_frame

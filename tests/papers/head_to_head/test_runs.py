@@ -44,8 +44,8 @@ def test_other_sets_repeat_part_of_the_comparison(name):
     assert {runs.CONTESTANTS[name].twin_of for name in untrained} == learned
     assert set(runs.TRANSFERRED) == {"fedavg", "fedyogi", "fedexp"} | learned | untrained
     beside = {"fedavgm", "fedadam", "feddrl_shuffled", "feddrl_permuted"}
-    assert set(runs.RAN_ELSEWHERE["second_set"]) == set(runs.TRANSFERRED) | beside
-    assert set(runs.RAN_ELSEWHERE["third_set"]) == set(runs.CONTESTANTS)
+    assert set(runs.RAN_ELSEWHERE["full_size"]) == set(runs.TRANSFERRED) | beside
+    assert set(runs.RAN_ELSEWHERE[name]) == set(runs.CONTESTANTS)
 
 
 def test_all_images_are_a_cell_of_the_protocol():
@@ -55,7 +55,7 @@ def test_all_images_are_a_cell_of_the_protocol():
     assert {(one.dataset, one.partition, one.artifact) for one in own} == {("fmnist", "ce", "comparison")}
     assert not any("train_per_class" in one.dataset_options for one in own)
     names = [quantities.contestant_of(one.method, json.dumps(one.method_options)) for one in own]
-    assert names == list(runs.RAN_ELSEWHERE["second_set"])
+    assert names == list(runs.RAN_ELSEWHERE["full_size"])
 
 
 def test_every_smoke_run_is_valid():

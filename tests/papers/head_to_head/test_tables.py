@@ -59,6 +59,12 @@ def test_a_cell_that_not_everybody_ran_in_yet_is_left_out():
     assert other.keep(whole) is whole
     apart = pd.concat([whole[whole.method == "feddrl"], begun], ignore_index=True)
     assert other.keep(apart) is apart
+    both = pd.concat([whole, table_of("two labels", fedavg=[0.4, 0.4], feddrl=[0.5, 0.5])], ignore_index=True)
+    further = table_of("two labels", feddyn=[0.4, 0.4])
+    assert other.keep(pd.concat([both, further], ignore_index=True)).equals(both)
+    further = pd.concat([further, table_of(feddyn=[0.6, 0.6])])
+    everybody = pd.concat([both, further], ignore_index=True)
+    assert other.keep(everybody) is everybody
 
 
 def test_the_seeds_without_a_diverged_run_are_told_apart():
