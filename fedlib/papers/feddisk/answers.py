@@ -5,6 +5,7 @@ import math
 
 import pandas as pd
 
+from fedlib.analysis import contrasts
 from fedlib.analysis.claims import DEFAULT_MARGINS
 from fedlib.analysis.decisions import cells_below
 from fedlib.analysis.intervals import (
@@ -58,14 +59,27 @@ def each_data_set(rows: pd.DataFrame, measure: Measure) -> list[str]:
 
     measure: `gap`, `rounds_saved` or `loss_saved`; positive where FedDisk is ahead.
     """
-    values = {title_of(str(name)): measure(own) for name, own in rows.groupby("dataset", sort=False)}
+    foregone = list(_foregone(rows).dataset.unique()) if measure is rounds_saved and len(rows) else []
+    shown = rows[~rows.dataset.isin(foregone)] if foregone else rows
+    values = {_compared_on(own, measure): measure(own) for _, own in shown.groupby("dataset", sort=False)}
     found = {name: mean_interval(own.to_numpy()) for name, own in values.items() if len(own)}
+    bounds = [*reached_words(shown), *_foregone_words(rows)] if measure is rounds_saved else []
     if not found:
-        return []
+        return bounds
     told = side_words(found, "ahead", "behind", ratios=measure is loss_saved)
-    foregone = [*reached_words(rows), *_foregone(rows)] if measure is rounds_saved else []
-    lengths = span_words(rows.groupby("dataset")["round"].max())
-    return [f"{_COMPARED[measure]}, in runs of {lengths} rounds: {told}.", *foregone]
+    lengths = span_words(shown.groupby("dataset")["round"].max())
+    several = " Not corrected for their number." * (len(found) > 1)
+    return [f"{_COMPARED[measure]}, in runs of {lengths} rounds: {told}.{several}", *bounds]
+
+
+def _compared_on(rows: pd.DataFrame, measure: Measure) -> str:
+    """The data set of rows; of accuracies with the competitor that is the best there."""
+    title = title_of(str(rows.dataset.iloc[0]))
+    return f"{title} ({PAPER_NAMES[best_rival(rows)]})" if measure is gap and _all_ran(rows) else title
+
+
+def _all_ran(rows: pd.DataFrame) -> bool:
+    return set(METHODS) <= set(rows.method)
 
 
 def do_wider_mades_help(rows: pd.DataFrame) -> list[str]:
@@ -128,22 +142,27 @@ def does_mu_matter(rows: pd.DataFrame) -> list[str]:
     flat, curves = FLAT.check(rows)
     return [
         f"FedROD's last accuracy with mu = {most:g}, less that with mu = 1, is {listed(told)}."
-        f"{'' if flat else f' C9 is not testable: {curves}.'}"
+        f"{'' if flat else f' C9 is not testable: of its data sets {curves}.'}"
     ]
 
 
 _COMPARED = {
-    gap: "FedDisk's accuracy in the best round less the best competitor's, in points",
+    gap: "FedDisk's accuracy in the best round less that of the best competitor (in brackets; picked on the "
+    "same test parts), in points",
     rounds_saved: "The quickest competitor's rounds less those of FedDisk's two phases",
-    loss_saved: "The lowest mean training loss of a competitor over FedDisk's",
+    loss_saved: "The lowest mean training loss of a competitor over FedDisk's (below 1: FedDisk's is higher)",
 }
 
 
-def _foregone(rows: pd.DataFrame) -> list[str]:
-    """Sentence on the data sets whose runs are shorter than FedDisk's first phase; none without them."""
+def _foregone(rows: pd.DataFrame) -> pd.DataFrame:
+    """FedDisk's first rows of the data sets whose runs are shorter than its first phase."""
     start = rows[(rows.method == "feddisk") & (rows["round"] == 0)]
-    short = start.groupby("dataset", sort=False).filter(lambda own: (own.made_rounds >= own["rounds"]).all())
-    if short.empty:
+    return start.groupby("dataset", sort=False).filter(lambda own: (own.made_rounds >= own["rounds"]).all())
+
+
+def _foregone_words(rows: pd.DataFrame) -> list[str]:
+    """Sentence on these data sets; none without them."""
+    if (short := _foregone(rows)).empty:
         return []
     names = listed([title_of(str(name)) for name in short.dataset.unique()])
     least, most = short.made_rounds.min(), short.made_rounds.max()
@@ -196,6 +215,7 @@ def at_length(rows_of: RowsOf) -> list[str]:
         f"{_trials(rows)}.)",
         f"FedDisk's is {_points(ahead)} from that of the best competitor, {rival}: {ahead_words(ahead)}. "
         f"After the last round it is {_points(last)} from FedAvg's accuracy: {ahead_words(last)}.",
+        *_beside_short_runs(rows, rows_of("feddisk/fig3")),
         *furthest_behind(rows),
         *against_each(rows),
         saved_words(rows),
@@ -203,6 +223,18 @@ def at_length(rows_of: RowsOf) -> list[str]:
     if trials < TRIALS_AT_LENGTH:
         told.append(f"Until all {TRIALS_AT_LENGTH} trials are there these rows decide nothing.")
     return told
+
+
+def _beside_short_runs(rows: pd.DataFrame, short: pd.DataFrame) -> list[str]:
+    """FedDisk's best round less FedAvg's in these runs and in fig. 3's short ones, in a sentence."""
+    short = short[short.dataset.map(case_of) == case_of(rows.dataset.iloc[0])] if len(short) else short
+    if short.empty:
+        return []
+    told = []
+    for own in (short, rows):
+        lead = contrasts.paired(*(at_the_best_round(own, name) for name in ("feddisk", "fedavg")))
+        told.append(f"{_points(lead)} after {own['rounds'].max()} rounds ({ahead_words(lead)})")
+    return [f"Against FedAvg alone its best round is {listed(told)}."]
 
 
 def against_each(rows: pd.DataFrame) -> list[str]:

@@ -6,18 +6,22 @@ from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.samples import samples_of
+from fedlib.analysis.tables import listed
 from fedlib.data.titles import title_of
 from fedlib.papers.feddisk.answers import above_the_paper, ahead_words, whole_trials
 from fedlib.papers.feddisk.claims import CLAIMS
 from fedlib.papers.feddisk.numbers import AGAINST_BEST, AGAINST_BEST_CLAIM, AT_LENGTH
-from fedlib.papers.feddisk.quantities import at_the_best_round, gap
-from fedlib.papers.feddisk.rounds_words import saved_in_short
+from fedlib.papers.feddisk.phase1_endings import only_smoke
+from fedlib.papers.feddisk.quantities import at_the_best_round, gap, gap_to_those_run
+from fedlib.papers.feddisk.rounds_words import fedavg_is_earlier, saved_in_short
 from fedlib.papers.feddisk.runs import CASES, METHODS, case_of
 from fedlib.papers.feddisk.weights_answers import (
     against_fedavg_in_short_runs,
     excluded,
     information,
     size_words,
+    step_in_short,
+    what_tells_models_apart,
     worth,
     worth_at_length,
 )
@@ -39,7 +43,7 @@ def headline(rows_of: RowsOf) -> list[str]:
     level = above_the_paper(rows_of)
     return [
         " ".join(_accuracy(best, whole, rows_of)),
-        f"**Fewer rounds?** {saved_in_short(whole)}",
+        " ".join([f"**Fewer rounds?** {saved_in_short(whole)}", *fedavg_is_earlier(whole)]),
         *[weights] * bool(weights),
         *[f"**Is the level the paper's?** No. {level}"] * bool(level),
     ]
@@ -58,6 +62,26 @@ def _accuracy(best: Interval, whole: pd.DataFrame, rows_of: RowsOf) -> list[str]
         f"{effect_words(best, 'points')} against the best competitor's.",
         f"It is the lowest of the five methods in {lowest or 'none'} of {counted(len(by_method), 'trial')}.",
         "Accuracies are means over clients; that competitor is picked on the same test parts.",
+        *_not_run(rows_of),
+        *_with_two_epochs(rows_of("feddisk/two_epochs")),
+    ]
+
+
+def _not_run(rows_of: RowsOf) -> list[str]:
+    """Sentence on the paper's data sets of which no runs of its length are stored; none if all are."""
+    ran = {case_of(name) for name in real_rows(rows_of(AT_LENGTH)).dataset.unique()}
+    missing = [title for case, title in CASES.items() if case not in ran]
+    return [f"{listed(missing)}, the paper's other sets, were not run at this length."] if missing else []
+
+
+def _with_two_epochs(rows: pd.DataFrame) -> list[str]:
+    """Sentence on the other reading of the local work (A13); none without its runs."""
+    if only_smoke(rows) or not {"feddisk", "fedavg", "fedprox"} <= set(rows.get("method", ())):
+        return []
+    ahead = mean_interval(gap_to_those_run(rows).to_numpy())
+    return [
+        f"With two epochs a round (A13) there are shorter runs on fewer images: {ahead_words(ahead)} "
+        "(section 7)."
     ]
 
 
@@ -73,9 +97,9 @@ def _weights(ablations: pd.DataFrame, rows_of: RowsOf) -> list[str]:
         f"**Do the weights help?** {carry}. Against the same weights on other samples they are worth "
         f"{effect_words(found, 'points')} ({where}).",
         *excluded(found),
-        "They are no density ratio: the classifier behind them sees two models' outputs on the same image, "
-        "and learns which model computed it (section 3).",
-        "Divided by their mean, as by default, they leave the mean step as it is (section 11).",
+        *what_tells_models_apart(rows_of),
+        "Divided by their mean, as by default, they average 1 on a client.",
+        *step_in_short(ablations),
     ]
 
 

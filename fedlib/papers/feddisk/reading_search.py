@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from fedlib.analysis.published import printed_value
+from fedlib.analysis.tables import listed
 from fedlib.papers.feddisk.runs import NOISE_STRENGTH
 from fedlib.papers.feddisk.tables import ACCURACY, trial_mean
 from fedlib.words import counted
@@ -74,11 +75,19 @@ def reading_lines(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _fits(line: Mapping[str, Any], at: float) -> str:
-    """yes or no; open: not above the level, and the best is in the second half of too short a run."""
+    """yes or no; open: not above the level, and the best is in the second half of too short a run.
+
+    The printed level is that of the best competitor, so that FedAvg's may be any below it.
+    """
     rising = line["of rounds"] < min(at, 2 * line["best round"])
     if rising and line["points off"] <= POINTS:
         return "open"
-    return "yes" if abs(line["points off"]) <= POINTS and abs(line["rounds off"]) <= ROUNDS_OFF else "no"
+    return "yes" if line["points off"] <= POINTS and abs(line["rounds off"]) <= ROUNDS_OFF else "no"
+
+
+def _long_enough(table: pd.DataFrame, at: float) -> pd.Series:
+    """Whether each reading ran long enough to have its best near the printed round."""
+    return table["of rounds"] >= at - ROUNDS_OFF
 
 
 def reading_answer(rows: pd.DataFrame) -> list[str]:
@@ -99,7 +108,12 @@ def reading_answer(rows: pd.DataFrame) -> list[str]:
         fit = int((table.fits == "yes").sum())
         own = f"{fit} of these have their" if fit > 1 else f"{fit or 'None'} of these has its"
         told += f" {'They are' if len(best) > 1 else 'It is'} {'; '.join(best)}. "
-        told += f"{own} best within {ROUNDS_OFF:g} rounds of the printed {at:g}."
+        if _long_enough(table[near], at).any():
+            told += f"{own} best within {ROUNDS_OFF:g} rounds of the printed {at:g}."
+        else:
+            told += (
+                f"None ran long enough to have its best within {ROUNDS_OFF:g} rounds of the printed {at:g}."
+            )
     else:
         nearest = table.iloc[0]
         told += (
@@ -139,8 +153,14 @@ def decided_together(*searches: pd.DataFrame) -> list[str]:
     head += f" ({counted(seeds, 'seed')} each)" + f": {'; '.join(fit)}" * bool(fit)
     are_open = f"; {len(may)} {'is' if len(may) == 1 else 'are'} open: {'; '.join(may)}" * bool(may)
     told = f"**{head}{are_open}.**"
+    lines = pd.DataFrame(list(last.values()))
     if len(there) > 1:
-        told += f" Each is decided by its run with most images, {images} a class for {len(table)} of them."
+        sizes = lines["images a class"].value_counts().sort_index(ascending=False)
+        per = listed([f"{size} a class for {count}" for size, count in sizes.items()])
+        told += f" Each is decided by its run with most images, {per} of them."
+    short = int((~_long_enough(lines, printed()[1]) & (lines.fits == "no")).sum())
+    if short:
+        told += f" {short} ran too few rounds to fit, ruled out by their level or an early best."
     if may:
         most = max(last[name].best for name in may)
         told += f" The open ones have {most:.1f} % or less in runs that ended before round {printed()[1]:g}."
@@ -148,12 +168,13 @@ def decided_together(*searches: pd.DataFrame) -> list[str]:
 
 
 def fitting_words(rows: pd.DataFrame) -> str:
-    """`; none of 32 decided readings fits (section 6)`, of the level and the round; empty without rows."""
+    """`; none of 18 readings that ran long enough fits (section 6)`; empty without rows."""
     if rows.empty:
         return ""
-    fits = reading_lines(rows).fits
-    fit, decided = int((fits == "yes").sum()), int((fits != "open").sum())
-    return f"; {fit or 'none'} of {counted(decided, 'decided reading')} fit{'s' * (fit < 2)} (section 6)"
+    table = reading_lines(rows)
+    fit, long = int((table.fits == "yes").sum()), int(_long_enough(table, printed()[1]).sum())
+    own = f"{counted(long, 'reading')} that ran long enough"
+    return f"; {fit or 'none'} of {own} fit{'s' * (fit < 2)} (section 6)"
 
 
 def _words(line: pd.Series, images: int) -> str:

@@ -7,7 +7,7 @@ the number.
 import pandas as pd
 
 from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval, ratio_words
-from fedlib.analysis.tables import listed
+from fedlib.analysis.tables import listed, span_words
 from fedlib.data.titles import title_of
 from fedlib.papers.feddisk.quantities import reduction, rounds_saved_of_those_run, trials_that_reach
 from fedlib.papers.feddisk.tables import ACCURACY
@@ -71,18 +71,36 @@ def traffic_words(rows: pd.DataFrame) -> list[str]:
 
 
 def saved_in_short(rows: pd.DataFrame) -> str:
-    """Whether FedDisk saves rounds, in one sentence of at most 25 words."""
+    """Whether FedDisk saves rounds, in sentences of at most 25 words."""
     reached, trials = trials_that_reach(rows)
     if not reached:
         return (
             f"It saves no rounds: in {rows['round'].max()} it never reaches the best competitor's level "
-            f"(0 of {counted(trials, 'trial')}), and is at least {_behind(rows)} behind."
+            f"(0 of {counted(trials, 'trial')}). On average it is at least {_behind(rows)} behind."
         )
     saved = _saved(rows)
     side = by_sign(saved, above="It saves rounds", below="It saves no rounds",
                    undecided="Whether it saves rounds is not decided")  # fmt: skip
     most = " at most" * (reached < trials)
     return f"{side}: the quickest competitor's less those of its two phases are {effect_words(saved)}{most}."
+
+
+def fedavg_is_earlier(rows: pd.DataFrame) -> list[str]:
+    """By how many rounds FedAvg reaches FedDisk's best level earlier, without phase 1; none if it never does.
+
+    rows: of one data set; a level is that of a trial's own curve.
+    """
+    own, fedavg = (
+        rows[rows.method == name].pivot_table(index="round", columns="seed", values=ACCURACY)
+        for name in ("feddisk", "fedavg")
+    )
+    reaches = fedavg >= own.max()
+    if not reaches.any().all():
+        return []
+    earlier = own.idxmax() - reaches.idxmax()
+    if earlier.min() <= 0:
+        return []
+    return [f"FedAvg reaches FedDisk's own best level {span_words(earlier.tolist())} rounds earlier."]
 
 
 def reached_words(rows: pd.DataFrame) -> list[str]:

@@ -11,6 +11,7 @@ from fedlib.analysis.tables import dataset_titles, json_column, listed
 from fedlib.data.titles import title_of
 from fedlib.methods.feddisk.density_ratio import CLIP
 from fedlib.papers.feddisk.ablation_tables import (
+    HALF,
     ablation_table,
     beyond_the_step,
     weights_worth,
@@ -21,7 +22,7 @@ from fedlib.papers.feddisk.phase1_endings import ablations_caveat
 from fedlib.papers.feddisk.quantities import alpha_agreement, longest
 from fedlib.papers.feddisk.runs import ROUNDS, case_of
 
-HALF = 0.5  # points: the smallest gain of interest
+APART = 0.1  # a median h below it tells the models apart, one so near 1/2 does not
 
 
 def what_the_weights_are_worth(rows_of: RowsOf) -> list[str]:
@@ -68,6 +69,29 @@ def clipped_words(rows_of: RowsOf) -> list[str]:
         "is clipped (A5): at least half of such a client's images have one and the same weight."
     )
     return [words] if told else []
+
+
+def what_tells_models_apart(rows_of: RowsOf) -> list[str]:
+    """Name data sets where the ratio classifier tells the two models apart, or cannot, by its median h.
+
+    h is 1/2 where it guesses; at length and without noise. None without rows.
+    """
+    apart, guesses = [], []
+    for artifact in (AT_LENGTH, "feddisk/without_noise"):
+        for name, own in _with_weights(rows_of(artifact)).groupby("dataset", sort=False):
+            h = float(np.array(json_column(own.h_quantiles).tolist())[..., 2].mean())
+            title = f"{title_of(name)}{' without noise' * (artifact != AT_LENGTH)}"
+            apart += [title] * (h < APART)
+            guesses += [title] * (abs(h - 0.5) < APART)
+    told = []
+    if apart:
+        told.append(
+            f"On {listed(apart)} they are no density ratio: the classifier behind them sees two models' "
+            "outputs on the same image, and learns which model computed it (section 3)."
+        )
+    if guesses:
+        told.append(f"On {listed(guesses)} it cannot tell them, and all weights lie near 1.")
+    return told
 
 
 def _with_weights(rows: pd.DataFrame) -> pd.DataFrame:
@@ -118,10 +142,22 @@ def _step(ablations: pd.DataFrame) -> list[str]:
         return []
     raw, mean = (effect_words(_interval(table.loc[name])) for name in ("feddisk_raw", "feddisk_mean"))
     return [
-        "Divided by their mean, as by default, the weights leave the mean step as it is. "
+        "Divided by their mean, as by default, a client's weights average 1. "
         f"As raw odds they end {raw} points from FedAvg in short runs, with a client's mean "
         f"in their place {mean}."
     ]
+
+
+def step_in_short(ablations: pd.DataFrame) -> list[str]:
+    """Whether raw odds, and their mean alone, cost accuracy: in words; none where they were not run."""
+    table = ablation_table(ablations).set_index("variant")
+    if not {"feddisk_raw", "feddisk_mean"} <= set(table.index):
+        return []
+    raw, mean = (_interval(table.loc[name]).high < 0 for name in ("feddisk_raw", "feddisk_mean"))
+    if not raw:
+        return ["As raw odds they cost no accuracy that shows (section 11)."]
+    alone = "so does their mean alone: a smaller step" if mean else "their mean alone does not"
+    return [f"As raw odds they cost accuracy, and {alone} (section 11)."]
 
 
 def _scale(rows: pd.DataFrame) -> str:

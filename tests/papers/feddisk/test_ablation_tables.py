@@ -62,7 +62,7 @@ def test_it_is_told_whether_the_weights_do_more_than_change_the_step(rows):
     """Three points more in both trials; no rows at the paper's length."""
     told, of_odds = ablation_tables.beyond_the_step(rows, rows.iloc[:0])
     assert of_odds.startswith("As raw odds the weights shorten every step.")
-    assert of_odds.endswith(" worth +0.00 [+0.00, +0.00] points: nothing shows that they do more than it.")
+    assert of_odds.endswith(" worth +0.00 [+0.00, +0.00] points: a gain of half a point is excluded.")
     assert told.startswith("FedDisk's accuracy less that with the same weights on other samples: +3.00")
     assert told.endswith(" points in the short runs (more).")
     assert ablation_tables.beyond_the_step(rows.iloc[:0], rows.iloc[:0]) == []

@@ -255,7 +255,11 @@ def test_rounds_between_evaluations_are_counted():
 def test_what_the_run_of_the_papers_length_says():
     """FedDisk 90 % in round 1 after 2 of the MADE, FedAvg 80 % in round 9: 10 points and 6 rounds."""
     won = rows([0.9] * 10, [0.1] * 8 + [0.8, 0.75], rounds=10)
-    level, ahead, each, saved = at_length(lambda _: won)
+    level, ahead, short, each, saved = at_length(lambda _: won)
+    assert short == (
+        "Against FedAvg alone its best round is +10.00 [+10.00, +10.00] points after 10 rounds (it is ahead) "
+        "and +10.00 [+10.00, +10.00] points after 10 rounds (it is ahead)."
+    )
     assert each.startswith("FedDisk's best round less a competitor's, in points: FedAvg +10.00 [+10.00, ")
     assert each.endswith("4 comparisons (Holm) it is ahead of FedAvg, FedProx, FedBN and FedROD.")
     assert level == (
@@ -280,8 +284,8 @@ def test_competitors_that_end_alike_are_told_to_be_one_comparison():
             ~prox, won.client_test_accuracy_mean + 0.1 - 0.0005
         )
     )
-    assert "comparison" not in at_length(lambda _: won)[2].partition("(Holm)")[2]
-    assert at_length(lambda _: near)[2].endswith(
+    assert "comparison" not in at_length(lambda _: won)[3].partition("(Holm)")[2]
+    assert at_length(lambda _: near)[3].endswith(
         " Within 0.05 points of FedAvg in every trial: FedProx. With it that is little more than one "
         "comparison."
     )
@@ -428,7 +432,7 @@ def test_the_change_with_mu_is_told_beside_curves_that_rise():
     (told,) = does_mu_matter(frame)
     assert told.startswith(
         "FedROD's last accuracy with mu = 20, less that with mu = 1, is +10.00 [+10.00, +10.00] points "
-        "on MNIST. C9 is not testable: 2 of 2 curves still rise, "
+        "on MNIST. C9 is not testable: of its data sets 2 of 2 curves still rise, "
     )
     assert does_mu_matter(found[0].query("method == 'fedrod'")) == []
     assert does_mu_matter(pd.DataFrame()) == []

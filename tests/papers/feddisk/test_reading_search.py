@@ -115,7 +115,7 @@ def test_the_answer_names_the_readings_that_come_near():
         "within 150 rounds of the printed 500. All reach 50.0 to 83.0 %."
     )
     (short,) = reading_search.reading_answer(rows[rows["round"] <= 150].assign(rounds=150))
-    assert "None of these has its best within 150 rounds of the printed 500. All reach" in short
+    assert "None ran long enough to have its best within 150 rounds of the printed 500. All reach" in short
     assert reading_search.reading_answer(rows[:0]) == []
     mini_batches = made(peak(0.83, 500), {"strength": 0.3}, steps=2)
     (alone,) = reading_search.reading_answer(mini_batches)
@@ -152,7 +152,8 @@ def test_searches_together_take_the_run_with_most_images():
     whole = made(peak(0.6, 99, 100), first)
     assert reading_search.decided_together(tenth, whole) == [
         "**None of the 1 decided reading fits (1 seed each); 1 is open: 2 epochs, 30 times the noise.** Each "
-        "is decided by its run with most images, 6000 a class for 1 of them. The open ones have 30.0 % or "
+        "is decided by its run with most images, 6000 a class for 1 and 600 a class for 1 of them. 1 "
+        "ran too few rounds to fit, ruled out by their level or an early best. The open ones have 30.0 % or "
         "less in runs that ended before round 500."
     ]
     (fits,) = reading_search.decided_together(tenth, made(peak(0.53, 480), second))
@@ -164,7 +165,7 @@ def test_searches_together_take_the_run_with_most_images():
     (none,) = reading_search.decided_together(tenth[tenth.dataset_options.str.contains("3.0")], whole)
     assert none == (
         "**None of the 1 decided reading fits (1 seed each).** Each is decided by its run with most images, "
-        "6000 a class for 1 of them."
+        "6000 a class for 1 of them. 1 ran too few rounds to fit, ruled out by their level or an early best."
     )
     assert reading_search.decided_together(tenth[:0], whole[:0]) == []
     (alone,) = reading_search.decided_together(tenth, whole[:0])
