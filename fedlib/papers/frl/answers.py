@@ -161,9 +161,12 @@ def is_it_quicker_than_random(rows_of: RowsOf) -> list[str]:
         rows = rows_of(artifact)
         if rows.empty or not {estimands.READ, "random"} <= set(quantities.named(rows)["variant"]):
             continue
-        rounds, seconds = (
+        rounds, seconds, total = (
             mean_interval(estimands.log_ratio(column, faster=False)(rows).dropna().to_numpy())
-            for column in ("rounds", "max_seconds")
+            for column in ("rounds", "max_seconds", "total_seconds")
+        )
+        shorter = by_sign(
+            total, above="longer", below="shorter", undecided="that it shortens training does not show"
         )
         final = mean_interval(estimands.final_ahead(rows).dropna().to_numpy())
         more = by_sign(rounds, above="more", below="fewer", undecided="no clear difference")
@@ -176,10 +179,12 @@ def is_it_quicker_than_random(rows_of: RowsOf) -> list[str]:
             "was never reached, and the interval is one of a bound. "
             f"{estimands.later_words(rows).capitalize()}."
         ) * bool(never)
+        least = "at least " * bool(never)
         told.append(
-            f"On {case} data SchedulerFL needs {times} times the rounds of random selection to the threshold "
-            f"of A19 ({more}, {final.n} seeds{entered}).{bound} A round's maximum time is "
-            f"{ratio_words(seconds)} times that of random selection ({longer}). It ends "
+            f"To the threshold of A19 SchedulerFL takes {least}{ratio_words(total)} times as long as random "
+            f"selection on {case} data: {shorter}. It needs {times} times the rounds of random selection "
+            f"({more}, {final.n} seeds{entered}).{bound} A round's maximum time, each up to its own arrival, "
+            f"is {ratio_words(seconds)} times that of random selection ({longer}). It ends "
             f"{effect_words(final, 'points')} against random selection."
         )
     return told

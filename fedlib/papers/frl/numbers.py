@@ -12,6 +12,7 @@ from fedlib.papers.frl.estimands import maximum_time_falls, net_fall
 from fedlib.papers.frl.quantities import THRESHOLD
 from fedlib.papers.frl.questions import less_rule, state_and_reward
 from fedlib.papers.frl.tables import evaluator_gaps
+from fedlib.papers.frl.untrained import final_less_untrained
 
 NOTEBOOK = "notebooks/04_frl_report.ipynb"
 PLACES = (README, FINDINGS, NOTEBOOK)
@@ -74,5 +75,21 @@ BEHIND_FEDAVG, LESS_RANDOM, FIRST_ROUND, OTHER_ROUNDS, FALL, NET_FALL, MEAN_ROUN
     _while_it_trains(net_fall, "net-fall", "that ratio over the ratio of as many workers at random"),
     _mean_round("", "up to the threshold accuracy", THRESHOLD, (FINDINGS, NOTEBOOK)),
 )  # fmt: skip
+
+
+def _cost(case: str) -> Number:
+    def compute(rows_of: RowsOf) -> Interval | None:
+        rows = rows_of("frl/schedulerfl_untrained")
+        gap = final_less_untrained(rows, case).dropna() if len(rows) else rows
+        return mean_interval(gap.to_numpy()) if len(gap) else None
+
+    return Number(
+        id=f"frl-scheduler-cost-{case.lower()}", unit="points", artifacts=("frl/schedulerfl_untrained",),
+        what=f"SchedulerFL's accuracy after the last round less its untrained policy's, {case} data",
+        places=(FINDINGS, NOTEBOOK), compute=compute,
+    )  # fmt: skip
+
+
+COST = {case: _cost(case) for case in ("IID", "non-IID")}
 IN_ALL_ROUNDS = _mean_round("-all", "over all rounds", math.inf, (FINDINGS, NOTEBOOK))
-NUMBERS = (*_OTHERS, IN_ALL_ROUNDS, *OF_TRAINING)
+NUMBERS = (*_OTHERS, IN_ALL_ROUNDS, *OF_TRAINING, *COST.values())

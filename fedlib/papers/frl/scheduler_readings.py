@@ -216,10 +216,13 @@ def credit_sentence(rows: pd.DataFrame) -> str:
     own = rows[rows["chance"] == 0.5].set_index("workers")
     parts = [
         f"Of {k} workers {k - own.loc[k, 'never_slowest']:.0f} were ever the slowest in {one.decisions:.0f} "
-        f"decisions; the fast half decided {100 * one.decided_by_fast_half:.0f} % of the rewards."
+        f"decisions; the fast half were it in {100 * one.decided_by_fast_half:.0f} % of them."
         for k, one in own.iterrows()
     ]
-    return f"The literal reward depends on one worker a decision, the slowest drawn. {' '.join(parts)}"
+    return (
+        "The literal reward is the change of a maximum that one worker sets, the slowest drawn. In one world "
+        f"of changing times, where each is drawn with probability 0.5: {' '.join(parts)}"
+    )
 
 
 def credit_table(rows: pd.DataFrame) -> pd.DataFrame:

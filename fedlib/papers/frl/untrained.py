@@ -94,6 +94,17 @@ def scheduler_table(rows: pd.DataFrame) -> pd.DataFrame:
     return found.rename(columns={"selected": "workers", "max_seconds": "maximum time (s)"}).reset_index()
 
 
+def final_less_untrained(rows: pd.DataFrame, case: str) -> pd.Series:
+    """SchedulerFL's accuracy after the last round less its untrained policy's, by seed (points)."""
+    own = quantities.named(rows)
+    own = own[(own["case"] == case) & (own["round"] == own["round"].max())]
+    agent, twin = (
+        own[own["variant"] == name].set_index("seed")["test_accuracy"]
+        for name in ("schedulerfl", "untrained")
+    )
+    return 100 * (agent - twin).sort_index()
+
+
 def does_training_pay(rows_of: RowsOf) -> list[str]:
     """Answer by the claims below, a sentence each: every effect against a twin, and what it shows."""
     told = []

@@ -230,8 +230,13 @@ def test_what_the_agents_earn_beside_as_many_workers_at_random():
     for frame, policy in zip(times[1:], (learned, fast), strict=True):
         frame["method_options"] = policy
     scheduled = pd.concat(times).drop_duplicates(["method_options", "seed", "round"])
-    stored = {"frl/sec5": rows, "frl/table2": scheduled, "frl/table3": scheduled}
-    earned, random, fastest = questions.maximises(stored.__getitem__)
+    stored = {
+        "frl/sec5": rows, "frl/table2": scheduled, "frl/table3": scheduled, "frl/fig26": trace(ahead=0.5)
+    }  # fmt: skip
+    earned, random, fastest, objective = questions.maximises(stored.__getitem__)
+    assert objective.endswith(
+        " (3 seeds, before the stop; looked at when the other rows were known): it rises."
+    )
     assert "is higher in all 2 cells, its test accuracy higher in all 2 cells, by their intervals." in earned
     cells = pd.DataFrame({"gain low": [1, -1, -3, -2], "gain high": [2, 1, -1, 2]})
     assert questions._sides_of_cells(cells, "gain") == "higher in 1, lower in 1 and undecided in 2 of 4 cells"
@@ -457,6 +462,14 @@ def test_the_literal_reward_is_told_with_its_verdict():
 def beside(claim):
     """What a claim's supplements tell, in their order."""
     return [one.tell for one in next(c for c in CLAIMS if c.id == f"FRL-{claim}").supplements]
+
+
+def test_the_weighted_maximum_is_what_rewards_leave_of_it():
+    """Two experiments of two decisions, rewards -1 and -1, then -1 and 3: M is 1 and 2, then 1 and -2."""
+    rows = trace(ahead=0.5)
+    own = rows[(rows["seed"] == 0) & (rows["round"] <= 4)]
+    own = own.assign(experiment=[1, 1, 2, 2], reward=[-1.0, -1.0, -1.0, 3.0])
+    assert estimands.maximum_rises(own).tolist() == pytest.approx([-0.5 - 1.5])
 
 
 def test_the_fall_of_the_maximum_time_net_of_fewer_workers():
@@ -756,8 +769,9 @@ def test_the_answer_whether_it_is_quicker_follows_from_the_rows(agent, seconds, 
     rows = race(agent, (4, 4, 4), agent_seconds=seconds)
     stored = {"frl/table3": rows}
     (told,) = answers.is_it_quicker_than_random(lambda name: stored.get(name, pd.DataFrame()))
-    assert told.startswith("On non-IID data SchedulerFL ")
-    assert more in told
+    total = "4.00 [4.00, 4.00]" if agent[0] == 8 else "0.250 [0.250, 0.250]"
+    assert told.startswith(f"To the threshold of A19 SchedulerFL takes {total} times as long as random ")
+    assert f" on non-IID data: {'longer' if agent[0] == 8 else 'shorter'}. It {more}" in told
     assert longer in told
     assert told.endswith("It ends +0.00 [+0.00, +0.00] points against random selection.")
     assert answers.is_it_quicker_than_random(lambda name: rows[rows.method_options == "{}"]) == []
@@ -766,7 +780,8 @@ def test_the_answer_whether_it_is_quicker_follows_from_the_rows(agent, seconds, 
 def test_rounds_of_runs_that_never_arrive_are_told_as_a_lower_bound():
     stored = {"frl/table3": race((8, None, None), (4, 4, 4))}
     (told,) = answers.is_it_quicker_than_random(lambda name: stored.get(name, pd.DataFrame()))
-    assert "SchedulerFL needs at least " in told
+    assert told.startswith("To the threshold of A19 SchedulerFL takes at least ")
+    assert "It needs at least " in told
     assert "3 seeds; 2 of its runs never reach it and count with all rounds)" in told
     assert (
         " The length of the runs sets this number: 2 of 3 values are of a threshold that was never reached, "

@@ -64,6 +64,18 @@ def test_the_reason_has_the_sizes_of_the_reward(monkeypatch):
     assert "its reward is 0.9 there and 0.02 in the other rounds (20 workers)" in headline._why(None)
 
 
+def test_what_finds_the_fast_among_ten_is_counted():
+    """Two of three runs with the draw stored, none of three that explore; of ten workers alone."""
+    found = {"schedulerfl_draws": [True, True, False], "schedulerfl_explores": [False] * 3}
+    rows = pd.concat(
+        pd.DataFrame({"method": name, "workers": 10, "found": own}) for name, own in found.items()
+    )
+    draws, explores = headline._repairs(pd.concat([rows, rows.assign(workers=100, found=True)]))
+    assert draws.endswith("rewarded and stored it finds the fast of ten workers in 2 of 3 runs.")
+    assert explores.endswith("kept, it does in none of 3.")
+    assert headline._repairs(rows.iloc[:0]) == []
+
+
 @pytest.mark.parametrize(
     ("ratios", "verdict"), [([0.0, 1.0, 2.0], "supported"), ([-90.0, 0.0, 90.0], "inconclusive")]
 )

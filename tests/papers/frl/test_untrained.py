@@ -7,7 +7,7 @@ import claims
 import pandas as pd
 import pytest
 
-from fedlib.papers.frl import runs, untrained
+from fedlib.papers.frl import quantities, runs, untrained
 from fedlib.papers.frl.claims import CLAIMS
 
 EVALUATORS = {
@@ -91,6 +91,11 @@ def test_claim_on_schedulerfl_by_hand():
     assert [one.verdict for one in verdict.effects] == ["supported", "not supported"]
     assert len(verdict.effects[0].cells) == 2
     table = untrained.scheduler_table(rows).set_index(["case", "variant"])
+    lower = rows.assign(
+        test_accuracy=rows.test_accuracy - 0.1 * (quantities.named(rows).variant == "untrained")
+    )
+    gains = untrained.final_less_untrained(lower, "IID")
+    assert gains.tolist() == pytest.approx([10.0] * len(gains))
     assert table["maximum time (s)"]["IID", "untrained"] == pytest.approx(202.0)
 
 
