@@ -13,6 +13,7 @@ from fedlib.papers.fedddrl.numbers import (
     FULL_BY_DATA,
     FULL_FASTEST_FIFTH,
     FULL_LESS,
+    FULL_RANDOM_FIFTH,
     LESS_FASTEST_FIFTH,
     LESS_RANDOM_FIFTH,
     LESS_RULE,
@@ -21,6 +22,7 @@ from fedlib.papers.fedddrl.numbers import (
     RETURN_BY_DATA,
     ROWS,
     TRAINED,
+    UNTRAINED_LESS_RANDOM,
 )
 from fedlib.papers.fedddrl.quantities import real_images
 from fedlib.papers.fedddrl.return_tables import price_in_short, rank_answer
@@ -72,8 +74,8 @@ def leads(rows_of: RowsOf) -> pd.DataFrame:
     """
     lines = {_KEPT[rule]: (*LESS_RULE[rule], *FULL_LESS[rule]) for rule in LESS_RULE}
     lines |= {
-        "a fifth at random": (*LESS_RANDOM_FIFTH, None, None),
-        "a fifth, the fastest": (*LESS_FASTEST_FIFTH, FULL_FASTEST_FIFTH, None),
+        "a fifth at random": (*LESS_RANDOM_FIFTH, *FULL_RANDOM_FIFTH),
+        "a fifth, the fastest": (*LESS_FASTEST_FIFTH, *FULL_FASTEST_FIFTH),
     }
     measures = [f"{size}: {of}" for size in _SIZES for of in ("return", "accuracy (points)")]
     table = [
@@ -83,9 +85,9 @@ def leads(rows_of: RowsOf) -> pd.DataFrame:
     return pd.DataFrame([line for line in table if set(list(line.values())[1:]) != {"–"}])
 
 
-def _cell(number: Number | None, rows_of: RowsOf) -> str:
+def _cell(number: Number, rows_of: RowsOf) -> str:
     """`−1.8 [−3.6, −0.1] (barely)`; `–` without rows."""
-    value = number.value(rows_of) if number else None
+    value = number.value(rows_of)
     return effect_words(value) + " (barely)" * barely_decided(value) if value else "–"
 
 
@@ -128,11 +130,25 @@ def _learned(rows_of: RowsOf) -> list[str]:
     half = (interval.high - interval.low) / 2
     wide = bool(leads) and all(lead is not None and abs(lead.mean) < half for lead in leads)
     if not wide:
-        return [f"{told}A lead over a rule is no proof that it was learned (R1)."]
+        return [f"{told}A lead over a rule is no proof that it was learned (R1).{_untrained_words(rows_of)}"]
     return [
         f"{told}The first interval reaches further from its mean than FedDdrl's return lies from either "
         "rule's. So these seeds cannot show whether that difference was learned (R1)."
+        f"{_untrained_words(rows_of)}"
     ]
+
+
+def _untrained_words(rows_of: RowsOf) -> str:
+    """Whether untrained agents lead random dropping already; empty without rows."""
+    if (lead := UNTRAINED_LESS_RANDOM.value(rows_of)) is None:
+        return ""
+    says = by_sign(
+        lead, above="that lead needs no training", below="they trail it", undecided="no lead of theirs shows"
+    )
+    return (
+        f" Untrained agents' return less that of as many clients at random is {effect_words(lead)} "
+        f"({lead.n} seeds; compared when the rows were known): {says}. With larger clients none were run."
+    )
 
 
 def _in_short(data: str, rows_of: RowsOf) -> list[str]:
@@ -189,14 +205,16 @@ def conclusion(rows_of: RowsOf) -> list[str]:
                 f"Against {_RULES[rule]} at as many uploads: mean return {mean} ({alone}); accuracy "
                 f"{accuracy}."
             )
-    full = [_at_full_size(rule, rows_of) for rule in FULL_LESS]
-    told += full * bool(told and all(full))
     fifths = {"a fifth at random": LESS_RANDOM_FIFTH, "the fastest fifth": LESS_FASTEST_FIFTH}
     for kept, (number, _) in fifths.items():
         if told and (fifth := _side_of(number, rows_of)):
             told.append(f"Against keeping {kept}: mean return {fifth}.")
     if told and (trained := _side_of(TRAINED, rows_of)):
         told.append(f"Against its untrained agents (R1): mean return {trained}.")
+    full = [_at_full_size(rule, rows_of) for rule in FULL_LESS]
+    told += full * bool(told and all(full))
+    if told and all(full) and (fifth := _side_of(FULL_FASTEST_FIFTH[0], rows_of)):
+        told.append(f"There, against keeping the fastest fifth: mean return {fifth}.")
     if not told:
         return []
     _, ranks = rank_answer(rows_of(RETURNS))

@@ -2,13 +2,15 @@
 
 from functools import partial
 
+import pandas as pd
+
 from fedlib.analysis.claims import real_rows
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.numbers import FINDINGS, README, Number, RowsOf, of_claim, of_part
 from fedlib.papers.fedddrl.claims import CLAIMS
 from fedlib.papers.fedddrl.returns import less_rule
 from fedlib.papers.fedddrl.supplements import BIAS_ALONE, SAVED_WAITING, SECOND_AGENT
-from fedlib.papers.fedddrl.tables import FASTEST, RANDOM, at_learned_rate
+from fedlib.papers.fedddrl.tables import FASTEST, RANDOM, UNTRAINED, at_learned_rate
 
 ROWS, FULL_SIZE = "fedddrl/controls", "fedddrl/full-size"
 NOTEBOOK = "notebooks/03_fedddrl.ipynb"
@@ -41,13 +43,25 @@ def _less(rule: str, quantity: str, unit: str, role: str = "", artifact: str = R
     )  # fmt: skip
 
 
+def _untrained_less_random(rows_of: RowsOf) -> Interval | None:
+    """The untrained agents' return less that of as many clients at random, mean over real images, by seed."""
+    rules, agents = (real_rows(rows_of(name)) for name in (ROWS, "fedddrl/untrained"))
+    if rules.empty or agents.empty:
+        return None
+    table = at_learned_rate(pd.concat([rules[~rules.run.isin(agents.run)], agents]))
+    gaps = table[table.method == UNTRAINED].dropna(subset=f"return - {RANDOM}")
+    return mean_interval(gaps.groupby("seed")[f"return - {RANDOM}"].mean().to_numpy()) if len(gaps) else None
+
+
 def _less_fifth(rows_of: RowsOf, rule: str, quantity: str, artifact: str) -> Interval | None:
     """FedDdrl's return or accuracy less that of a rule that keeps a fifth of the clients, on real images."""
     rows = real_rows(rows_of(artifact))
     return None if rows.empty else less_rule(rows, rule, quantity)
 
 
-def _of_a_fifth(kept: str, rule: str, quantity: str, artifact: str = ROWS) -> Number:
+def _of_a_fifth(
+    kept: str, rule: str, quantity: str, artifact: str = ROWS, places: tuple[str, ...] = PLACES
+) -> Number:
     """Number of `_less_fifth`; kept: who the fifth is, `random` or `fastest`."""
     words = {"random": "a fifth of the clients at random", "fastest": "the fastest fifth of the clients"}
     full = artifact == FULL_SIZE
@@ -56,11 +70,16 @@ def _of_a_fifth(kept: str, rule: str, quantity: str, artifact: str = ROWS) -> Nu
         id="-".join(filter(None, parts)),
         what=f"FedDdrl's {quantity} less that of keeping {words[kept]}{', clients of full size' * full}",
         unit="" if quantity == "return" else "points", artifacts=(artifact,),
-        places=PLACES,
+        places=places,
         compute=partial(_less_fifth, rule=rule, quantity=quantity, artifact=artifact),
     )  # fmt: skip
 
 
+UNTRAINED_LESS_RANDOM = Number(
+    id="fedddrl-return-untrained-random", unit="", artifacts=(ROWS, "fedddrl/untrained"), places=PLACES,
+    what="return of FedDdrl's untrained agents less that of the rule 'random drop' at as many uploads",
+    compute=_untrained_less_random,
+)  # fmt: skip
 TRAINED, NOT_PERMUTED = (
     of_claim(CLAIMS, "FEDDDRL-R1", part, id=f"fedddrl-return-{name}", places=PLACES)
     for part, name in enumerate(("untrained", "permuted"))
@@ -69,7 +88,15 @@ LESS_RANDOM_FIFTH, LESS_FASTEST_FIFTH = (
     tuple(_of_a_fifth(*kept, quantity) for quantity in ("return", "accuracy"))
     for kept in (("random", "random_drop_20%"), ("fastest", "drop_slowest_20%"))
 )
-FULL_FASTEST_FIFTH = _of_a_fifth("fastest", "drop_slowest_20%", "return", FULL_SIZE)
+FULL_RANDOM_FIFTH, FULL_FASTEST_FIFTH = (
+    tuple(
+        _of_a_fifth(*kept, quantity, FULL_SIZE, PLACES if quantity in told else (NOTEBOOK,))
+        for quantity in ("return", "accuracy")
+    )
+    for kept, told in (
+        (("random", "random_drop_20%"), ()), (("fastest", "drop_slowest_20%"), ("return",)),
+    )
+)  # fmt: skip
 LESS_RULE = {
     rule: (_less(rule, "return", ""), _less(rule, "accuracy", "points")) for rule in (RANDOM, FASTEST)
 }
@@ -119,7 +146,9 @@ NUMBERS = (
     ),
     *LESS_RANDOM_FIFTH,
     *LESS_FASTEST_FIFTH,
-    FULL_FASTEST_FIFTH,
+    *FULL_RANDOM_FIFTH,
+    *FULL_FASTEST_FIFTH,
+    UNTRAINED_LESS_RANDOM,
     TRAINED,
     NOT_PERMUTED,
 )  # fmt: skip

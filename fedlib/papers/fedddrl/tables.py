@@ -19,6 +19,8 @@ from fedlib.words import counted
 
 RANDOM, FASTEST = "random_drop", "drop_slowest"
 NAMES = {"fedddrl": "FedDdrl", "fedmarl": "C (FedMarl with Balanced-MixUp)"}
+UNTRAINED = "fedddrl: untrained"  # its agents before any training
+LEARNED = ("fedmarl", "fedddrl", UNTRAINED)
 LAST_ROUNDS = 5  # of an episode, over which eqs. (13) and (14) are averaged
 COMPARED = {"return": "return", "accuracy": "accuracy", "latency": "latency %"}  # a difference: its column
 
@@ -128,7 +130,7 @@ def at_learned_rate(rows: pd.DataFrame) -> pd.DataFrame:
     method, seed, kept, return, accuracy, latency %, and the differences to each rule.
     """
     found, lines = measured(rows), []
-    for one in found[found.variant.isin(("fedmarl", "fedddrl"))].to_dict("records"):
+    for one in found[found.variant.isin(LEARNED)].to_dict("records"):
         same = found[(found.role == one["role"]) & (found.seed == one["seed"])]
         rules = {rule: _interpolate(same, rule, one["kept"]) for rule in (RANDOM, FASTEST)}
         line = {"role": one["role"], "method": one["variant"], "seed": one["seed"], "kept": one["kept"]}

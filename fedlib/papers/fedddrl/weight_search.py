@@ -124,16 +124,17 @@ def feasibility_sentence(rows: pd.DataFrame) -> str:
     some = table[table.feasible > 0]
     of = [f"{role} with H by {unit}" for role, unit in dict.fromkeys(zip(some.role, some.H_by, strict=True))]
     given = _at_printed(table.smallest_R)
-    answer = f"In {given} of {len(table)} runs" if given else "No"
-    found = f"{answer}: feasible weights exist in {len(some)} of {len(table)} runs"
+    runs = len(table) // table.H_by.nunique()  # each is there once for each unit of H
+    answer = f"In {given} of {runs} runs" if given else "No"
+    found = f"{answer}: of {runs} runs of FedAvg feasible weights exist in {len(some) or 'none'}"
     if of:
-        found += f", of {listed(of)}. The smallest R is there at {_points(some.smallest_R)}"
+        found += f", all of {listed(of)}. The smallest R is there at {_points(some.smallest_R)}"
     needed = table.groupby("H_by").needed_gain.mean()
     needs = " or ".join(f"{100 * needed[unit]:.0f} points with H by {unit}" for unit in UNITS.values())
     gains = listed([f"{100 * gain:.0f} on {role}" for role, gain in printed.items()])
     return (
         f"{found}. The printed point is ({', '.join(map(str, PRINTED))}). (10e) needs a gain above {needs}. "
-        f"From chance the paper's FedAvg gains {gains}."
+        f"From chance the paper's FedAvg gains {gains} (points)."
     )
 
 

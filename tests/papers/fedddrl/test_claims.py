@@ -304,7 +304,7 @@ def test_traces_start_at_the_initial_model():
     assert by_largest.printed_fails.tolist() == ["(10e)"] * 3  # 2.9 * 1.7324 * 0.3 = 1.507 < 2.49
     feasible = int((summary.feasible > 0).sum())
     told = feasibility_sentence(rows)
-    assert told.startswith(f"No: feasible weights exist in {feasible} of 6 runs")
+    assert told.startswith(f"No: of 3 runs of FedAvg feasible weights exist in {feasible or 'none'}")
     assert "The printed point is (2.9, 0.1, 0.2). (10e) needs a gain above " in told
     by_unit = weights_shown(rows)
     assert by_unit["H by"].tolist() == ["its largest value", "the cohort's sum"]
@@ -314,7 +314,7 @@ def test_traces_start_at_the_initial_model():
 
 
 def test_feasible_weights_are_told_with_where_they_exist(monkeypatch):
-    """Two of four runs: MNIST's by one unit, with two points of the smallest R."""
+    """Both runs of MNIST by one unit of two, with two points of the smallest R."""
     found = pd.DataFrame(
         {
             "H_by": ["its largest value", "its largest value", "the cohort's sum", "the cohort's sum"],
@@ -327,12 +327,14 @@ def test_feasible_weights_are_told_with_where_they_exist(monkeypatch):
     monkeypatch.setattr(weight_search, "weights_of_traces", lambda rows: found)
     told = feasibility_sentence(pd.DataFrame())
     assert told.startswith(
-        "No: feasible weights exist in 2 of 4 runs, of MNIST with H by the cohort's sum. The smallest R is "
-        "there at (2.3, 0.1, 0.2); (2.4, 0.1, 0.2). The printed point"
+        "No: of 2 runs of FedAvg feasible weights exist in 2, all of MNIST with H by the cohort's sum. The "
+        "smallest R is there at (2.3, 0.1, 0.2); (2.4, 0.1, 0.2). The printed point"
     )
     assert "above 90 points with H by its largest value or 40 points with H by the cohort's sum." in told
     found["smallest_R"] = [None, None, weight_search.PRINTED, (2.4, 0.1, 0.2)]
-    assert feasibility_sentence(pd.DataFrame()).startswith("In 1 of 4 runs: feasible weights")
+    assert feasibility_sentence(pd.DataFrame()).startswith(
+        "In 1 of 2 runs: of 2 runs of FedAvg feasible weights"
+    )
 
 
 def test_emd_and_utility():
