@@ -33,7 +33,7 @@ def answer(artifact: str, rows_of: RowsOf) -> list[str]:
     if rows.empty:
         return []
     runs = per_run(rows)
-    told = each_method(_numbers(artifact, runs), rows_of, _where(runs))
+    told = each_method(_numbers(artifact, runs, rows_of), rows_of, _where(runs))
     told = [words.replace(BEST, _best(runs)) for words in told]
     asked = repeat_words(rows) * (artifact == THIRD)
     beside = (
@@ -239,9 +239,14 @@ def _where(runs: pd.DataFrame) -> str:
     return f"On {set_titles(runs)}, {cells} ({counted(runs.seed.nunique(), 'seed')}),"
 
 
-def _numbers(artifact: str, runs: pd.DataFrame) -> dict[str, dict]:
-    seen = set(runs.contestant)
-    return {LEARNED[name]: own for name, own in LESS_ELSEWHERE[artifact].items() if name in seen}
+def _numbers(artifact: str, runs: pd.DataFrame, rows_of: RowsOf) -> dict[str, dict]:
+    """Learned method -> its numbers by the rival's words, of the rivals that ran here."""
+    seen = [name for name in LESS_ELSEWHERE[artifact] if name in set(runs.contestant)]
+    numbers = {name: LESS_ELSEWHERE[artifact][name].items() for name in seen}
+    return {
+        LEARNED[name]: {words: number for words, number in own if number.value(rows_of) is not None}
+        for name, own in numbers.items()
+    }
 
 
 def _best(runs: pd.DataFrame) -> str:
