@@ -9,12 +9,16 @@ from fedlib.analysis.numbers import Number, RowsOf, seeds_of, stated
 from fedlib.analysis.tables import listed
 from fedlib.papers.fedddrl.numbers import (
     AT_FULL_SIZE,
+    BY_COHORT,
     BY_DATA,
     FULL_BY_DATA,
     FULL_FASTEST_FIFTH,
     FULL_LESS,
     FULL_RANDOM_FIFTH,
+    LESS_ACCURACY_C,
+    LESS_EPOCHS,
     LESS_FASTEST_FIFTH,
+    LESS_LATENCY_C,
     LESS_RANDOM_FIFTH,
     LESS_RULE,
     NOT_PERMUTED,
@@ -55,7 +59,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         f"**What does it save?** FedDdrl saves {seconds} of the latency and {uploads} of the uploads of "
         f"FedAvg with Balanced-MixUp, on MNIST and CIFAR-10{seeds_of(PROMISED[0], rows_of)}. Its accuracy "
         f"less FedAvg's is {accuracy}. The abstract claims three tenths less of each, and a higher "
-        f"accuracy.{larger}"
+        f"accuracy.{_against_c(rows_of)}{larger}"
     ] * bool(seconds and uploads and accuracy)
     return [
         *_in_short(data, rows_of),
@@ -76,6 +80,7 @@ def leads(rows_of: RowsOf) -> pd.DataFrame:
     lines |= {
         "a fifth at random": (*LESS_RANDOM_FIFTH, *FULL_RANDOM_FIFTH),
         "a fifth, the fastest": (*LESS_FASTEST_FIFTH, *FULL_FASTEST_FIFTH),
+        "all, the slowest with the fewest epochs": (*LESS_EPOCHS, None, None),
     }
     measures = [f"{size}: {of}" for size in _SIZES for of in ("return", "accuracy (points)")]
     table = [
@@ -85,9 +90,9 @@ def leads(rows_of: RowsOf) -> pd.DataFrame:
     return pd.DataFrame([line for line in table if set(list(line.values())[1:]) != {"–"}])
 
 
-def _cell(number: Number, rows_of: RowsOf) -> str:
+def _cell(number: Number | None, rows_of: RowsOf) -> str:
     """`−1.8 [−3.6, −0.1] (barely)`; `–` without rows."""
-    value = number.value(rows_of)
+    value = number.value(rows_of) if number else None
     return effect_words(value) + " (barely)" * barely_decided(value) if value else "–"
 
 
@@ -112,8 +117,35 @@ def _rules(data: str, rows_of: RowsOf) -> list[str]:
     return [
         f"**Against rules of one line.** The table below has FedDdrl's lead (means over {data}; "
         f"{seeds.n} seeds{large}; by data set in sections 8 and 10). A point of final accuracy is worth "
-        "a twentieth of return, by the printed weights."
+        f"a twentieth of return, by the printed weights.{_in_the_other_unit(rows_of)}"
     ]
+
+
+def _in_the_other_unit(rows_of: RowsOf) -> str:
+    """The first lead with H by the cohort's sum, and whether it hangs on the unit; empty without rows."""
+    if (lead := BY_COHORT.value(rows_of)) is None:
+        return ""
+    says = by_sign(
+        lead, above="it stands in that unit, too", below="it is a loss in that unit",
+        undecided="it hangs on the unit",
+    )  # fmt: skip
+    return (
+        f" With H by the cohort's sum (A3), for which these agents were not trained, the return's lead over "
+        f"as many at random is {effect_words(lead)}: {says}."
+    )
+
+
+def _against_c(rows_of: RowsOf) -> str:
+    """FedMarl's latency less FedDdrl's, and FedDdrl's accuracy less FedMarl's; empty without rows."""
+    latency, accuracy = LESS_LATENCY_C.value(rows_of), LESS_ACCURACY_C.value(rows_of)
+    if latency is None or accuracy is None:
+        return ""
+    sides = {"above": "more", "below": "less", "undecided": "undecided"}
+    return (
+        f" Of FedAvg's latency it saves {effect_words(latency, '%')} against FedMarl with Balanced-MixUp (C) "
+        f"({by_sign(latency, **sides)}); its accuracy less FedMarl's is {effect_words(accuracy, 'points')} "
+        f"({by_sign(accuracy, **sides)})."
+    )
 
 
 def _learned(rows_of: RowsOf) -> list[str]:

@@ -17,6 +17,14 @@ NOTEBOOK = "notebooks/03_fedddrl.ipynb"
 PLACES = (FINDINGS, NOTEBOOK)
 
 
+def _by_the_cohorts_sum(rows_of: RowsOf) -> Interval | None:
+    """FedDdrl's return, H by the cohort's sum (A3), less that of as many at random, on real images."""
+    rows = real_rows(rows_of(ROWS))
+    table = at_learned_rate(rows, "cohort") if len(rows) else rows
+    gaps = table[table.method == "fedddrl"].dropna(subset=f"return - {RANDOM}") if len(table) else table
+    return mean_interval(gaps.groupby("seed")[f"return - {RANDOM}"].mean().to_numpy()) if len(gaps) else None
+
+
 def _less(rule: str, quantity: str, unit: str, role: str = "", artifact: str = ROWS) -> Number:
     """FedDdrl's return (15) or accuracy less that of a one-line rule at as many uploads, on real images.
 
@@ -54,7 +62,7 @@ def _untrained_less_random(rows_of: RowsOf) -> Interval | None:
 
 
 def _less_fifth(rows_of: RowsOf, rule: str, quantity: str, artifact: str) -> Interval | None:
-    """FedDdrl's return or accuracy less that of a rule that keeps a fifth of the clients, on real images."""
+    """FedDdrl's return or accuracy less a rule's, such as one that keeps a fifth, on real images."""
     rows = real_rows(rows_of(artifact))
     return None if rows.empty else less_rule(rows, rule, quantity)
 
@@ -75,6 +83,24 @@ def _of_a_fifth(
     )  # fmt: skip
 
 
+BY_COHORT = Number(
+    id="fedddrl-return-cohort-random-drop", unit="", artifacts=(ROWS,), places=PLACES,
+    what="FedDdrl's return with H by the cohort's sum less that of the rule 'random drop' at as many uploads",
+    compute=_by_the_cohorts_sum,
+)  # fmt: skip
+LESS_EPOCHS = tuple(
+    Number(
+        id=f"fedddrl-{'return-' * (quantity == 'return')}fewest-epochs", artifacts=(ROWS,), unit=unit,
+        what=f"FedDdrl's {quantity} less that of the rule that gives slow clients fewer epochs",
+        places=(NOTEBOOK,),
+        compute=partial(_less_fifth, rule="fewest_epochs", quantity=quantity, artifact=ROWS),
+    )
+    for quantity, unit in (("return", ""), ("accuracy", "points"))
+)  # fmt: skip
+LESS_LATENCY_C, LESS_ACCURACY_C = (
+    of_claim(CLAIMS, claim, part, id=f"fedddrl-c-{name}", places=(NOTEBOOK,))
+    for claim, part, name in (("FEDDDRL-C5", 0, "latency"), ("FEDDDRL-C3", 2, "accuracy"))
+)
 UNTRAINED_LESS_RANDOM = Number(
     id="fedddrl-return-untrained-random", unit="", artifacts=(ROWS, "fedddrl/untrained"), places=PLACES,
     what="return of FedDdrl's untrained agents less that of the rule 'random drop' at as many uploads",
@@ -148,6 +174,10 @@ NUMBERS = (
     *LESS_FASTEST_FIFTH,
     *FULL_RANDOM_FIFTH,
     *FULL_FASTEST_FIFTH,
+    BY_COHORT,
+    *LESS_EPOCHS,
+    LESS_LATENCY_C,
+    LESS_ACCURACY_C,
     UNTRAINED_LESS_RANDOM,
     TRAINED,
     NOT_PERMUTED,

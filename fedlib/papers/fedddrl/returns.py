@@ -56,11 +56,14 @@ def episode_terms(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:
     return sums.groupby(quantities.CELL).mean()
 
 
-def measured(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return, accuracy (%), latency and uploads (% of FedAvg's), clients kept; one line per `CELL`."""
+def measured(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:
+    """Return, accuracy (%), latency and uploads (% of FedAvg's), clients kept; one line per `CELL`.
+
+    unit: of H in the return (FEDDDRL-A3).
+    """
     rows = quantities.labelled(rows)
     parts = {
-        "return": returns(rows),
+        "return": returns(rows, unit),
         "accuracy": quantities.final_accuracy(rows),
         "latency %": quantities.normalised(rows, "latency_seconds"),
         "uploads %": quantities.normalised(rows, "uploads"),

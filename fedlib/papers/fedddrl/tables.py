@@ -122,14 +122,15 @@ def _costs(rows: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 @once_per_frame
-def at_learned_rate(rows: pd.DataFrame) -> pd.DataFrame:
+def at_learned_rate(rows: pd.DataFrame, unit: str = "largest") -> pd.DataFrame:
     """Compare each learned policy with the two dropping rules at the same number of uploads.
 
     A rule was run at several shares; its return, accuracy and latency are interpolated between them at the
     rate that the policy of the same seed learned. FedAvg is the rule that keeps everyone. Columns: role,
-    method, seed, kept, return, accuracy, latency %, and the differences to each rule.
+    method, seed, kept, return, accuracy, latency %, and the differences to each rule. unit: of H in the
+    return (FEDDDRL-A3).
     """
-    found, lines = measured(rows), []
+    found, lines = measured(rows, unit), []
     for one in found[found.variant.isin(LEARNED)].to_dict("records"):
         same = found[(found.role == one["role"]) & (found.seed == one["seed"])]
         rules = {rule: _interpolate(same, rule, one["kept"]) for rule in (RANDOM, FASTEST)}

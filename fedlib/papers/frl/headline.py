@@ -18,6 +18,7 @@ from fedlib.papers.frl.numbers import (
     FALL,
     FIRST_ROUND,
     IN_ALL_ROUNDS,
+    IN_EXPECTATION,
     LESS_RANDOM,
     MEAN_ROUND,
     NET_FALL,
@@ -140,7 +141,8 @@ def mean_rounds(rows_of: RowsOf) -> str:
     threshold, every = (stated(number, rows_of) for number in (MEAN_ROUND, IN_ALL_ROUNDS))
     return (
         "Less that of as many workers drawn at random, SchedulerFL's mean round on IID data is "
-        f"{threshold} up to the threshold and {every} over all rounds."
+        f"{threshold} up to the threshold and {every} over all rounds. These are single draws: less the "
+        f"expectation of as many it is {stated(IN_EXPECTATION, rows_of)} over all rounds."
     ) * bool(threshold and every)
 
 

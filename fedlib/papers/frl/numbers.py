@@ -8,9 +8,10 @@ import pandas as pd
 from fedlib.analysis.intervals import Interval, Ratio, mean_interval
 from fedlib.analysis.numbers import FINDINGS, README, Number, RowsOf, of_claim, single
 from fedlib.papers.frl.claims import CLAIMS
-from fedlib.papers.frl.estimands import maximum_time_falls, net_fall
+from fedlib.papers.frl.estimands import READ, maximum_time_falls, net_fall
 from fedlib.papers.frl.quantities import THRESHOLD
 from fedlib.papers.frl.questions import less_rule, state_and_reward
+from fedlib.papers.frl.same_number import expected_rounds
 from fedlib.papers.frl.tables import evaluator_gaps
 from fedlib.papers.frl.untrained import final_less_untrained
 
@@ -90,6 +91,22 @@ def _cost(case: str) -> Number:
     )  # fmt: skip
 
 
+def _less_expectation(rows_of: RowsOf) -> Interval | None:
+    """SchedulerFL's mean round on IID data less the expectation of as many drawn at random, by seed."""
+    rows = rows_of("frl/table2")
+    own = expected_rounds(rows) if len(rows) else rows
+    own = own[(own["case"] == "IID") & (own["variant"] == READ)] if len(own) else own
+    if own.empty:
+        return None
+    means = own.groupby("seed")[["max_seconds", "expected_seconds"]].mean()
+    return mean_interval((means["max_seconds"] - means["expected_seconds"]).to_numpy())
+
+
+IN_EXPECTATION = Number(
+    id="frl-mean-round-expected", unit="s", artifacts=("frl/table2",), places=(FINDINGS, NOTEBOOK),
+    what="SchedulerFL's mean round over all rounds (IID) less the expectation of as many drawn at random",
+    compute=_less_expectation,
+)  # fmt: skip
 COST = {case: _cost(case) for case in ("IID", "non-IID")}
 IN_ALL_ROUNDS = _mean_round("-all", "over all rounds", math.inf, (FINDINGS, NOTEBOOK))
-NUMBERS = (*_OTHERS, IN_ALL_ROUNDS, *OF_TRAINING, *COST.values())
+NUMBERS = (*_OTHERS, IN_ALL_ROUNDS, IN_EXPECTATION, *OF_TRAINING, *COST.values())

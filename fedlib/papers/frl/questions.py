@@ -11,6 +11,7 @@ from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import listed
 from fedlib.papers.frl import quantities
 from fedlib.papers.frl.estimands import maximum_rises
+from fedlib.words import counted
 
 CASES = {"frl/table2": "IID", "frl/table3": "non-IID"}
 RULES = {"learned_rate": "as many at random", "fastest": "the ten fastest workers"}
@@ -90,6 +91,19 @@ def maximises(rows_of: RowsOf) -> list[str]:
             f"{points}."
         )
     return [*told, *_own_objective(rows_of("frl/fig26"))]
+
+
+def how_far_workers_differ(rows_of: RowsOf) -> list[str]:
+    """Say by how much the workers' accuracies differ, by their number; none without rows."""
+    rows = rows_of("frl/fig16")
+    rows = quantities.named(rows[rows["round"] > 0]) if len(rows) else rows
+    own = rows[rows["variant"] == "evaluatorfl"] if len(rows) else rows
+    told = []
+    for workers, part in own.groupby("num_clients") if len(own) else ():
+        spread = mean_interval(100 * part.groupby("seed")["state_std"].mean().to_numpy())
+        words = f"{spread.mean:.1f} [{spread.low:.1f}, {spread.high:.1f}]"
+        told.append(f"{words} points among {workers} ({counted(spread.n, 'seed')})")
+    return [f"The standard deviation of the workers' accuracies is {listed(told)}."] if told else []
 
 
 def _own_objective(rows: pd.DataFrame) -> list[str]:

@@ -176,3 +176,27 @@ def test_without_rows_there_is_no_conclusion():
 def test_a_point_of_accuracy_is_worth_a_twentieth_of_return():
     """As the first screen says, by the printed weights."""
     assert GAIN * FedDdrl().w1 / 100 == pytest.approx(1 / 20, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("side", "says"),
+    [("more", "it stands in that unit, too"), ("less", "it is a loss in that unit"),
+     ("undecided", "it hangs on the unit")],
+)  # fmt: skip
+def test_the_lead_in_the_other_unit_of_latency(monkeypatch, side, says):
+    monkeypatch.setattr(headline, "BY_COHORT", Fixed(side))
+    told = headline._in_the_other_unit(lambda name: pd.DataFrame())
+    assert told.endswith(f": {says}.")
+    monkeypatch.setattr(headline, "BY_COHORT", Fixed("absent"))
+    assert headline._in_the_other_unit(lambda name: pd.DataFrame()) == ""
+
+
+def test_fedmarl_is_answered_beside_what_is_saved(monkeypatch):
+    monkeypatch.setattr(headline, "LESS_LATENCY_C", Fixed("undecided"))
+    monkeypatch.setattr(headline, "LESS_ACCURACY_C", Fixed("less"))
+    assert headline._against_c(lambda name: pd.DataFrame()) == (
+        " Of FedAvg's latency it saves +0.10 [−0.50, +0.70] % against FedMarl with Balanced-MixUp (C) "
+        "(undecided); its accuracy less FedMarl's is −1.00 [−1.50, −0.50] points (less)."
+    )
+    monkeypatch.setattr(headline, "LESS_ACCURACY_C", Fixed("absent"))
+    assert headline._against_c(lambda name: pd.DataFrame()) == ""

@@ -82,6 +82,13 @@ def test_the_return_beside_a_rule_is_at_the_learned_rate():
     between = (by["fedavg_mixup"] + by["drop_slowest_20%"]) / 2
     np.testing.assert_allclose(table["return - drop_slowest"], by["fedddrl"] - between)
     assert table["return - random_drop"].isna().all(), "that rule was not run"
+    other, by = (
+        tables.at_learned_rate(rows, "cohort"),
+        returns.returns(rows, "cohort").groupby("variant").mean(),
+    )
+    between = (by["fedavg_mixup"] + by["drop_slowest_20%"]) / 2
+    np.testing.assert_allclose(other["return - drop_slowest"], by["fedddrl"] - between)
+    assert not np.allclose(other["return - drop_slowest"], table["return - drop_slowest"])
 
 
 def test_tables_and_sentences_of_the_return():

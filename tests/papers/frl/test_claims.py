@@ -222,6 +222,11 @@ def test_what_the_agents_earn_beside_as_many_workers_at_random():
             parts.append(evaluator(20, 1, options=options, **given))
     rows = pd.concat(parts).assign(state_mean=lambda own: 0.88 + 0.001 * own.seed)
     table = questions.reward_and_accuracy(lambda name: rows).set_index("approach")
+    spread = rows.assign(state_std=0.02 + 0.001 * rows.seed)
+    assert questions.how_far_workers_differ(lambda name: spread) == [
+        "The standard deviation of the workers' accuracies is 2.1 [1.9, 2.3] points among 20 (3 seeds)."
+    ]
+    assert questions.how_far_workers_differ(lambda name: rows.iloc[:0]) == []
     assert table["reward gain"].to_dict() == pytest.approx({1: 2.0, 2: 5.0})
     assert table["accuracy gain"].to_dict() == pytest.approx({1: 5.0, 2: 5.0})
     learned, fast = (json.dumps({"policy": name}) for name in ("shuffled", "fastest"))
