@@ -17,12 +17,16 @@ NOTEBOOK = "notebooks/03_fedddrl.ipynb"
 PLACES = (FINDINGS, NOTEBOOK)
 
 
+def _mean_of(table: pd.DataFrame, method: str, name: str) -> Interval | None:
+    """A column of `at_learned_rate` for one policy, mean over the data sets, by seed; None without values."""
+    gaps = table[table.method == method].dropna(subset=name) if len(table) else table
+    return mean_interval(gaps.groupby("seed")[name].mean().to_numpy()) if len(gaps) else None
+
+
 def _by_the_cohorts_sum(rows_of: RowsOf) -> Interval | None:
     """FedDdrl's return, H by the cohort's sum (A3), less that of as many at random, on real images."""
     rows = real_rows(rows_of(ROWS))
-    table = at_learned_rate(rows, "cohort") if len(rows) else rows
-    gaps = table[table.method == "fedddrl"].dropna(subset=f"return - {RANDOM}") if len(table) else table
-    return mean_interval(gaps.groupby("seed")[f"return - {RANDOM}"].mean().to_numpy()) if len(gaps) else None
+    return None if rows.empty else _mean_of(at_learned_rate(rows, "cohort"), "fedddrl", f"return - {RANDOM}")
 
 
 def _less(rule: str, quantity: str, unit: str, role: str = "", artifact: str = ROWS) -> Number:
@@ -33,10 +37,9 @@ def _less(rule: str, quantity: str, unit: str, role: str = "", artifact: str = R
     """
 
     def compute(rows_of: RowsOf) -> Interval | None:
-        table, name = at_learned_rate(real_rows(rows_of(artifact))), f"{quantity} - {rule}"
-        gaps = table[(table.method == "fedddrl") & table.role.isin([role] if role else table.role)]
-        gaps = gaps.dropna(subset=name)
-        return mean_interval(gaps.groupby("seed")[name].mean().to_numpy()) if len(gaps) else None
+        table = at_learned_rate(real_rows(rows_of(artifact)))
+        table = table[table.role.isin([role] if role else table.role)] if len(table) else table
+        return _mean_of(table, "fedddrl", f"{quantity} - {rule}")
 
     words = rule.replace("_", " ")
     full = artifact == FULL_SIZE
@@ -57,8 +60,7 @@ def _untrained_less_random(rows_of: RowsOf) -> Interval | None:
     if rules.empty or agents.empty:
         return None
     table = at_learned_rate(pd.concat([rules[~rules.run.isin(agents.run)], agents]))
-    gaps = table[table.method == UNTRAINED].dropna(subset=f"return - {RANDOM}")
-    return mean_interval(gaps.groupby("seed")[f"return - {RANDOM}"].mean().to_numpy()) if len(gaps) else None
+    return _mean_of(table, UNTRAINED, f"return - {RANDOM}")
 
 
 def _less_fifth(rows_of: RowsOf, rule: str, quantity: str, artifact: str) -> Interval | None:

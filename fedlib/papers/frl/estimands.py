@@ -183,21 +183,6 @@ def net_fall(rows: pd.DataFrame) -> pd.Series:
     return _halves(own, "max_seconds") - _halves(own, "same_number_seconds")
 
 
-def maximum_rises(rows: pd.DataFrame) -> pd.Series:
-    """M_t, minus an experiment's sum of rewards so far (FRL-A11): second half less first, before the stop.
-
-    It is what SchedulerFL is paid to lower, without a unit; halves are of the decisions of a training.
-    """
-    own = of_agent(rows, before_stop=True).sort_values("round")
-    own = own.assign(maximum=-own.groupby(["seed", "experiment"])["reward"].cumsum())
-
-    def rise(part: pd.DataFrame) -> float:
-        values, middle = part["maximum"], len(part) // 2
-        return values.iloc[middle:].mean() - values.iloc[:middle].mean()
-
-    return by_seed(own, rise)
-
-
 def _halves(rows: pd.DataFrame, column: str) -> pd.Series:
     def fall(own: pd.DataFrame) -> float:
         values = own.sort_values("round")[column]

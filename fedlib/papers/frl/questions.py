@@ -10,7 +10,7 @@ from fedlib.analysis.memo import map_distinct
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import listed
 from fedlib.papers.frl import quantities
-from fedlib.papers.frl.estimands import maximum_rises
+from fedlib.papers.frl.estimands import of_agent
 from fedlib.words import counted
 
 CASES = {"frl/table2": "IID", "frl/table3": "non-IID"}
@@ -104,6 +104,21 @@ def how_far_workers_differ(rows_of: RowsOf) -> list[str]:
         words = f"{spread.mean:.1f} [{spread.low:.1f}, {spread.high:.1f}]"
         told.append(f"{words} points among {workers} ({counted(spread.n, 'seed')})")
     return [f"The standard deviation of the workers' accuracies is {listed(told)}."] if told else []
+
+
+def maximum_rises(rows: pd.DataFrame) -> pd.Series:
+    """M_t, minus an experiment's sum of rewards so far (FRL-A11): second half less first, before the stop.
+
+    It is what SchedulerFL is paid to lower, without a unit; halves are of the decisions of a training.
+    """
+    own = of_agent(rows, before_stop=True).sort_values("round")
+    own = own.assign(maximum=-own.groupby(["seed", "experiment"])["reward"].cumsum())
+
+    def rise(part: pd.DataFrame) -> float:
+        values, middle = part["maximum"], len(part) // 2
+        return values.iloc[middle:].mean() - values.iloc[:middle].mean()
+
+    return by_seed(own, rise)
 
 
 def _own_objective(rows: pd.DataFrame) -> list[str]:

@@ -474,7 +474,7 @@ def test_the_weighted_maximum_is_what_rewards_leave_of_it():
     rows = trace(ahead=0.5)
     own = rows[(rows["seed"] == 0) & (rows["round"] <= 4)]
     own = own.assign(experiment=[1, 1, 2, 2], reward=[-1.0, -1.0, -1.0, 3.0])
-    assert estimands.maximum_rises(own).tolist() == pytest.approx([-0.5 - 1.5])
+    assert questions.maximum_rises(own).tolist() == pytest.approx([-0.5 - 1.5])
 
 
 def test_the_fall_of_the_maximum_time_net_of_fewer_workers():
