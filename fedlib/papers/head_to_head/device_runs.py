@@ -10,7 +10,8 @@ CLIENTS, EPOCHS = 20, 5
 ROUNDS = {"smoke": 3, "reduced": 60, "extended": 200, "paper": 200}
 # Episodes have as many rounds: `reduced` makes the 600 updates of FedDdrl's paper (40 episodes of 15 rounds)
 TRAINING_EPISODES = {"smoke": 1, "reduced": 10, "extended": 10, "paper": 40}
-MODELS = {"reduced": "mlp"}  # where it is not the comparison's: training before round 1 is ten runs long
+# Where it is not the comparison's: training before round 1 is ten runs long (HEAD-A24)
+MODELS = dict.fromkeys(("reduced", "extended"), "mlp")
 _SCHEDULER = {"devices": "fedddrl", "time_epochs": EPOCHS, "share": 0.5, "stop_below": 2}
 LEARN_BEFORE = ("fedddrl", "fedmarl")
 
