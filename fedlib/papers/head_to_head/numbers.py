@@ -30,7 +30,7 @@ TOLD = (
     ("SchedulerFL", "SchedulerFL, untrained"), ("SchedulerFL", "SchedulerFL, permuted rewards"),
     ("EvaluatorFL", "EvaluatorFL, untrained"), ("EvaluatorFL", "EvaluatorFL, redrawn selections"),
 )  # fmt: skip
-STRONG = {"fedyogi": "FedYogi", "fedavgm": "FedAvgM", "fedadam": "FedAdam"}
+STRONG = {"fedyogi": "FedYogi", "fedavgm": "FedAvgM", "fedadam": "FedAdam", "feddyn": "FedDyn"}
 LEARNED = tuple(name for name, one in CONTESTANTS.items() if one.learns)
 
 
