@@ -117,7 +117,7 @@ def _is_signed(column: tuple[str, str]) -> bool:
 
 
 def _is_exact(column: tuple[str, str]) -> bool:
-    return column[1] in _EXACT
+    return column[1].split(" (")[0] in _EXACT
 
 
 def _column_words(values: pd.Series, *, signed: bool = False, exact: bool = False) -> pd.Series:

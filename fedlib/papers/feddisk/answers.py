@@ -25,10 +25,8 @@ from fedlib.papers.feddisk.measurements import PAPER_NAMES
 from fedlib.papers.feddisk.numbers import AT_LENGTH
 from fedlib.papers.feddisk.phase1_endings import only_smoke
 from fedlib.papers.feddisk.quantities import (
-    TENS,
     Measure,
     at_the_best_round,
-    before_first_rise,
     best_rival,
     change_with_mu,
     gain_of_width,
@@ -37,9 +35,7 @@ from fedlib.papers.feddisk.quantities import (
     last_lead,
     loss_saved,
     nats_of_width,
-    printed_made_rounds,
     reduction_of_those_run,
-    rounds_below_hundred,
     rounds_saved,
     trials_that_reach,
 )
@@ -106,29 +102,6 @@ def do_wider_mades_help(rows: pd.DataFrame) -> list[str]:
         f"that of the best wider one; noticeable is {NOTICEABLE:g} % (C8)."
     )
     return [" ".join([start, *told])] if told else []
-
-
-def rounds_of_the_made(rows: pd.DataFrame) -> list[str]:
-    """Sentences on C7: rounds to the global MADE's lowest loss, and to the one before the first rise."""
-    told = []
-    for name, own in rows.groupby("dataset", sort=False) if len(rows) else ():
-        lowest = (TENS - rounds_below_hundred(own)).astype(int)
-        printed = printed_made_rounds()[CASES[case_of(str(name))]]
-        words = (
-            f"On {title_of(str(name))} the global MADE's loss is lowest after {span_words(lowest)} rounds "
-            f"(paper: {TENS - printed:g})."
-        )
-        if len(first := before_first_rise(own)):
-            side = by_sign(
-                mean_interval(first.to_numpy()), above="it is tens of rounds",
-                below="it is more than tens of rounds", undecided="whether it is tens of rounds is undecided",
-            )  # fmt: skip
-            words += (
-                f" The round before its first rise lies {mean_words(first)} rounds below {TENS}: so counted, "
-                f"{side}."
-            )
-        told.append(words)
-    return told
 
 
 def does_mu_matter(rows: pd.DataFrame) -> list[str]:

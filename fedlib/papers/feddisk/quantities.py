@@ -208,9 +208,14 @@ def _mean_loss(rows: pd.DataFrame, loss: str) -> pd.Series:
 
 def _loss_saved_to(rivals: Collection[str], rows: pd.DataFrame, loss: str = GLOBAL_LOSS) -> pd.Series:
     """100 x log of the lowest of these rivals' training loss over FedDisk's, mean over all rounds."""
-    area = {name: _mean_loss(rows[rows.method == name], loss) for name in ("feddisk", *rivals)}
-    rival = min(rivals, key=lambda name: area[name].mean())
-    return 100 * (area[rival] / area["feddisk"]).map(math.log)
+    rival = lowest_loss(rows, rivals, loss)
+    theirs, ours = (_mean_loss(rows[rows.method == name], loss) for name in (rival, "feddisk"))
+    return 100 * (theirs / ours).map(math.log)
+
+
+def lowest_loss(rows: pd.DataFrame, rivals: Collection[str] = RIVALS, loss: str = GLOBAL_LOSS) -> str:
+    """The rival whose training loss is the lowest, in the mean over rounds and trials."""
+    return min(rivals, key=lambda name: _mean_loss(rows[rows.method == name], loss).mean())
 
 
 loss_saved = has_all_methods(partial(_loss_saved_to, RIVALS))

@@ -149,14 +149,14 @@ def published_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
             best, final = 100 * curve.max(), 100 * curve.iloc[-1]
             gap = math.nan if stand_in else best - value
             found.append((name, shown, method, value, best, gap, final, method == rival))
-    columns = ["paper_data", "dataset", "method", "published", "ours_best", "difference", "ours_final"]
-    return pd.DataFrame(found, columns=[*columns, "best_competitor"])
+    columns = ["paper_data", "dataset", "method", "published (%)", "our best (%)", "difference (points)"]
+    return pd.DataFrame(found, columns=[*columns, "our last (%)", "best_competitor"])
 
 
 def fedprox_of_its_grid(rows: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:
     """FedProx with the paper's mu, as fig. 3 has it, beside the best of its grid of mu, by data set.
 
-    rows: fig. 3's; grid: those of `sec6b-fedprox`. Best of the trial-mean curve in percent. best_mu is
+    rows: fig. 3's; grid: those of `sec6b-fedprox`. Best of the trial-mean curve in percent. The best mu is
     chosen on the clients' own test parts, in FedProx's favour; "–": the grid was not run there. FedAvg
     is mu = 0: where it is higher than FedProx, the paper's mu, chosen for its data, hurts on ours.
     """
@@ -174,8 +174,8 @@ def fedprox_of_its_grid(rows: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:
         best = max(by_mu, key=by_mu.__getitem__, default=None)
         chosen = ("–", math.nan) if best is None else (f"{best:g}", by_mu[best])
         found.append((dataset, f"{mu:g}", peak["fedprox"], *chosen, peak["fedavg"], peak["feddisk"]))
-    columns = ["dataset", "paper_mu", "FedProx", "best_mu", "FedProx_with_best_mu", "FedAvg", "FedDisk"]
-    return pd.DataFrame(found, columns=columns)
+    columns = ["dataset", "the paper's mu", "FedProx (%)", "best mu", "FedProx, best mu (%)", "FedAvg (%)"]
+    return pd.DataFrame(found, columns=[*columns, "FedDisk (%)"])
 
 
 def table1_beside_ours(rows: pd.DataFrame) -> pd.DataFrame:
@@ -279,6 +279,6 @@ def by_spread(rows: pd.DataFrame) -> pd.DataFrame:
     table = summarise_seeds(last, keys, "accuracy")
     least = rows.groupby([*keys, "seed"]).client_test_loss_mean.min().groupby(keys).mean()
     final = last.groupby(keys).client_test_loss_mean.mean()
-    losses = pd.DataFrame({"test loss: lowest": least, "test loss: last": final}).reset_index()
+    losses = pd.DataFrame({"test loss (nats): lowest": least, "test loss (nats): last": final}).reset_index()
     table = table.merge(losses, on=keys).sort_values(keys, ignore_index=True)
     return table.rename(columns={"mean": LAST_ACCURACY, "spread": "styles apart (%)"})

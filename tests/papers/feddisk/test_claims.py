@@ -15,9 +15,9 @@ from fedlib.papers.feddisk.answers import (
     at_length,
     do_wider_mades_help,
     does_mu_matter,
-    rounds_of_the_made,
 )
 from fedlib.papers.feddisk.claims import CLAIMS
+from fedlib.papers.feddisk.loss_answers import rounds_of_the_made, whose_loss_is_lower
 from fedlib.papers.feddisk.runs import SCALES, run_of
 from fedlib.reporting import verdicts
 
@@ -110,10 +110,11 @@ def test_stand_ins_and_foreign_settings_decide_nothing(number):
 
 def test_foreign_settings_are_told_beside():
     lost = rows([0.7], [0.8], dataset="pneumoniamnist-subset")
-    fedavg, noisy, plain = next(c for c in CLAIMS if c.id == "FEDDISK-C1").supplements
+    fedavg, two_epochs, noisy, plain = next(c for c in CLAIMS if c.id == "FEDDISK-C1").supplements
     assert fedavg.tell(rows([0.7], [0.8])).startswith("at the paper's length: FedDisk - FedAvg: -10 points")
     assert "a setting that the paper does not have: FedDisk - best competitor: -10 p" in noisy.tell(lost)
     assert noisy.tell(rows([0.7], [0.8])) == ""
+    assert two_epochs.artifact == "feddisk/two_epochs"
     assert plain.artifact == "feddisk/without_noise"
     assert "clients differ by chance alone: FedDisk - best competitor: -10 p" in plain.tell(lost)
 
@@ -330,6 +331,26 @@ def test_the_loss_of_local_training_is_told_beside_the_global_one():
     supplement = next(c for c in CLAIMS if c.id == "FEDDISK-C6").supplements[1]
     assert supplement.artifact == "feddisk/converged_weights"
     assert supplement.tell(both).startswith("at the paper's length: mean loss of local training, with")
+
+
+def test_whose_loss_is_lower_names_the_competitor_and_both_losses():
+    """FedBN's loss is half of FedDisk's, FedAvg's a quarter more; in local training twice FedDisk's."""
+    frame = rows([0.8] * 3, [0.6] * 3)
+    frame = frame.assign(
+        client_loss_mean=frame.method.map({"feddisk": 0.8, "fedbn": 0.4}).fillna(1.0),
+        train_loss_mean=frame.method.map({"feddisk": 0.1}).fillna(0.2),
+    )
+    names, local = whose_loss_is_lower(frame, pd.DataFrame())
+    assert names.startswith("Of the competitors FedBN has the lowest. It is that of the global weights with")
+    assert names.endswith("FedAvg's is 1.25 [1.25, 1.25] times FedDisk's.")
+    assert local.endswith("FedAvg's is 2.00 [2.00, 2.00] times FedDisk's.")
+    own = frame[frame.method == "feddisk"].assign(method_options="{}")
+    both = pd.concat([own, own.assign(method_options='{"control": "shuffled"}', train_loss_mean=0.2)])
+    assert whose_loss_is_lower(frame, both)[1].endswith(
+        "and that of the same weights on other samples 2.00 [2.00, 2.00] times: they are lower on its own "
+        "than on others."
+    )
+    assert whose_loss_is_lower(own, both) == []
 
 
 def test_trials_that_lack_a_method_say_nothing_at_length():
@@ -560,15 +581,15 @@ def test_costs_of_the_printed_tables():
 
 def test_published_beside_ours():
     table = tables.published_beside_ours(rows([0.3, 0.6], [0.3, 0.5])).set_index("method")
-    assert table.published["feddisk"] == 54.5
-    assert table.published["fedavg"] == 51.7  # "others", whoever is best
-    assert table.difference["feddisk"] == pytest.approx(60 - 54.5)
-    assert table.published.notna().sum() == 2
+    assert table["published (%)"]["feddisk"] == 54.5
+    assert table["published (%)"]["fedavg"] == 51.7  # "others", whoever is best
+    assert table["difference (points)"]["feddisk"] == pytest.approx(60 - 54.5)
+    assert table["published (%)"].notna().sum() == 2
     femnist = tables.published_beside_ours(rows([0.3], [0.2], dataset="standin-femnist")).set_index("method")
-    assert femnist.published.dropna().to_dict() == {"feddisk": 78, "fedrod": 56}
-    assert femnist.difference.isna().all()  # generated images
+    assert femnist["published (%)"].dropna().to_dict() == {"feddisk": 78, "fedrod": 56}
+    assert femnist["difference (points)"].isna().all()  # generated images
     real = tables.published_beside_ours(rows([0.3], [0.2], dataset="standin-femnist").assign(stand_in=False))
-    assert real.set_index("method").difference["feddisk"] == pytest.approx(30 - 78)
+    assert real.set_index("method")["difference (points)"]["feddisk"] == pytest.approx(30 - 78)
 
 
 def test_fedprox_of_its_grid():
@@ -581,8 +602,8 @@ def test_fedprox_of_its_grid():
         for mu, value in ((0.001, 0.3), (0.01, 0.4), (0.1, 0.55), (1.0, 0.2))
     ]
     table = tables.fedprox_of_its_grid(pd.concat([frame, stand_in]), pd.concat(grid)).set_index("dataset")
-    assert table[["paper_mu", "best_mu"]].to_numpy().tolist() == [["0.01", "0.1"], ["1", "–"]]
-    values = table[["FedProx", "FedProx_with_best_mu", "FedAvg", "FedDisk"]]
+    assert table[["the paper's mu", "best mu"]].to_numpy().tolist() == [["0.01", "0.1"], ["1", "–"]]
+    values = table[["FedProx (%)", "FedProx, best mu (%)", "FedAvg (%)", "FedDisk (%)"]]
     assert values.loc["mnist"].tolist() == pytest.approx([40, 55, 50, 60])
     assert values.loc["standin-femnist"].tolist() == pytest.approx([40, np.nan, 50, 60], nan_ok=True)
 
@@ -670,6 +691,6 @@ def test_styles_by_hand():
                 )  # fmt: skip
     table = tables.by_spread(pd.DataFrame(found)).set_index("styles apart (%)")
     assert table["accuracy after the last round (%)"].to_dict() == pytest.approx({10: 80, 100: 55})
-    assert table["test loss: lowest"].to_dict() == pytest.approx({10: 0.55, 100: 0.55})
-    assert table["test loss: last"].to_dict() == pytest.approx({10: 0.55, 100: 4.55})
+    assert table["test loss (nats): lowest"].to_dict() == pytest.approx({10: 0.55, 100: 0.55})
+    assert table["test loss (nats): last"].to_dict() == pytest.approx({10: 0.55, 100: 4.55})
     assert (table.n == 2).all()
