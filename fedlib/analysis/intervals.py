@@ -132,6 +132,11 @@ def barely_decided(interval: Interval, bound: float = 0.0) -> bool:
     return 0 < outside < (interval.high - interval.low) / 20
 
 
+def decided_words(interval: Interval, unit: str = "") -> str:
+    """`effect_words`, with `(barely)` where 0 lies next to an end of the interval."""
+    return f"{effect_words(interval, unit)}{' (barely)' * barely_decided(interval)}"
+
+
 def by_side(
     found: Mapping[str, Interval], *, above: str, below: str, undecided: str = "undecided"
 ) -> dict[str, list[str]]:

@@ -5,7 +5,13 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from fedlib.analysis.intervals import Interval, by_side, effect_words, mean_interval, ratio_words
+from fedlib.analysis.intervals import (
+    Interval,
+    by_side,
+    decided_words,
+    mean_interval,
+    ratio_words,
+)
 from fedlib.data.titles import title_of
 from fedlib.words import counted
 
@@ -167,7 +173,7 @@ def side_words(
     ratios: whether they are 100 times logarithms of ratios, and shown as these.
     """
     sides = by_side(found, above=above, below=below)
-    words = {name: ratio_words(one) if ratios else effect_words(one, unit) for name, one in found.items()}
+    words = {name: ratio_words(one) if ratios else decided_words(one, unit) for name, one in found.items()}
     told = {side: [f"{words[name]} on {name}" for name in names] for side, names in sides.items()}
     return "; ".join(f"{side}, {listed(effects)}" for side, effects in told.items() if effects)
 

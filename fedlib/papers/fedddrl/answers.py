@@ -1,4 +1,4 @@
-"""Answers of 03_fedddrl's sections 6 and 8 to 10 in sentences computed from rows.
+"""Answers of 03_fedddrl's sections 2, 6 and 8 to 10 in sentences computed from rows.
 
 Each function takes `session.rows_of` or the like. It returns a few points, none without rows.
 """
@@ -11,7 +11,7 @@ from fedlib.analysis.claims import effects_of
 from fedlib.analysis.intervals import Interval, barely_decided, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.published import printed_value
-from fedlib.analysis.tables import listed, side_words
+from fedlib.analysis.tables import listed, side_words, span_words
 from fedlib.papers.fedddrl import estimands, quantities, runs
 from fedlib.papers.fedddrl.claims import LATENCIES, UPLOADED
 from fedlib.papers.fedddrl.supplements import BIAS_ALONE, SECOND_AGENT
@@ -19,6 +19,20 @@ from fedlib.words import counted
 
 ABLATION = ("fedmarl_a", "fedmarl_b", "fedmarl", "fedddrl")  # A to D
 STEPS = tuple(zip(ABLATION[1:], ABLATION[:-1], strict=True))
+
+
+def how_far_from_uniform(rows_of: RowsOf) -> list[str]:
+    """Answer sec. 5.5: the labels' distance without mixing, and with either kind of pairs; or none."""
+    rows = rows_of("fedddrl/sec5.5-emd")
+    if rows.empty:
+        return []
+    plain, strict, galdran = (rows[rows.mixup == kind].iloc[0] for kind in ("none", "strict", "galdran"))
+    return [
+        f"Without mixing the labels of a client lie {plain.emd:.2f} from uniform, with `strict` pairs "
+        f"{strict.emd:.2f} and with `galdran` pairs {galdran.emd:.2f}. Labels really drawn lie as far: "
+        f"{plain.emd_drawn:.2f}, {strict.emd_drawn:.2f} and {galdran.emd_drawn:.2f}. A client of one label "
+        f"alone is {2 * (1 - 1 / 10):.1f} from uniform, the furthest."
+    ]
 
 
 def whom_it_keeps(rows_of: RowsOf) -> list[str]:
@@ -187,7 +201,6 @@ def what_leads_from_c_to_d(rows_of: RowsOf) -> list[str]:
     for effect in effects_of((BIAS_ALONE, SECOND_AGENT), rows):
         found = {shown[cell.removesuffix(f": {effect.what}")]: one for cell, one in effect.cells.items()}
         found |= {"their mean": effect.interval} if len(found) > 1 else {}
-        found = {f"{on}{' (barely)' * barely_decided(one)}": one for on, one in found.items()}
         words = effect.what.replace(" - ", " less ")
         told += [f"{words} is {side_words(found, 'higher', 'lower', 'points')}"] if found else []
     both = "FedDdrl has the bias b as well as a second agent."
@@ -226,6 +239,24 @@ def what_clients_and_mixup_do(rows_of: RowsOf) -> list[str]:
         more_clients = f"With {sizes[-1]:.0f} clients a round in place of {sizes[0]:.0f}"
         told.append(f"{more_clients} FedAvg's accuracy is {sides}.")
     return told
+
+
+def which_lambda(rows_of: RowsOf) -> list[str]:
+    """Answer A31: FedAvg's accuracy with a lambda for each pair less one for each batch; or none."""
+    rows = rows_of("fedddrl/mixup-lambda")
+    if "mixup_lambda" not in rows:
+        return []
+    mixed = quantities.labelled(rows).query("variant == 'fedavg_mixup'")
+    shown, pair = quantities.shown_roles(rows), mixed.mixup_lambda.fillna("batch") == "pair"
+    gaps = quantities.final_accuracy(mixed[pair]) - quantities.final_accuracy(mixed[~pair])
+    found = _by_role(gaps.groupby(["seed", "role"]).mean().unstack("role"))
+    if not found:
+        return []
+    seeds = span_words([one.n for one in found.values()])
+    return [
+        "One lambda for each pair in place of one for each mini-batch: FedAvg's accuracy is "
+        f"{_sides(found, shown, 'higher', 'lower', unit='points')} ({seeds} seeds)."
+    ]
 
 
 def _mixup_gain(rows: pd.DataFrame, size: float) -> pd.DataFrame:

@@ -293,7 +293,7 @@ CLAIMS = (
         ),
         gates=TRAINED, supplements=supplements.REWARD_12,
         how="*Much smaller* is less than half. A third instead of a half, and B on CIFAR-10, were "
-        f"{ADDED}.",
+        f"{ADDED}. {LATER_SEEDS}",
     ),
     Claim(
         "FEDDDRL-C15", "optimised weights improve FedMarl on all data sets", "sec. 5.1.1, table 4",

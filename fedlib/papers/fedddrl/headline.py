@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from fedlib.analysis.intervals import barely_decided, by_sign, effect_words
+from fedlib.analysis.intervals import by_sign, decided_words, effect_words
 from fedlib.analysis.numbers import Number, RowsOf, seeds_of, stated
 from fedlib.analysis.tables import listed
 from fedlib.papers.fedddrl.numbers import (
@@ -30,6 +30,7 @@ from fedlib.papers.fedddrl.numbers import (
 )
 from fedlib.papers.fedddrl.quantities import real_images
 from fedlib.papers.fedddrl.return_tables import price_in_short, rank_answer
+from fedlib.papers.fedddrl.runs import scale_of
 
 RETURNS = "fedddrl/returns"
 
@@ -38,7 +39,10 @@ _RULES = {"random_drop": "dropping clients at random", "drop_slowest": "keeping 
 _SHORT = {"random_drop": "random dropping", "drop_slowest": "keeping the fastest"}
 _LESS = "FedDdrl less keeping"
 _KEPT = {"random_drop": "as many at random", "drop_slowest": "as many, the fastest"}
-_SIZES = ("30 or 40 images a client", "500 to 600 images a client")
+_SMALL, _LARGE = (
+    " or ".join(map(str, sorted(scale.images[role] for role in ("MNIST", "CIFAR-10"))))
+    for scale in map(scale_of, ("reduced", "extended"))
+)
 _WHY = "Why not more accuracy?"
 
 
@@ -51,7 +55,7 @@ def headline(rows_of: RowsOf) -> list[str]:
     seconds, uploads, accuracy = (stated(number, rows_of) for number in PROMISED)
     saved, spared, changed = (stated(number, rows_of) for number in AT_FULL_SIZE)
     larger = (
-        " Clients have 30 or 40 images there. With as many as the paper's, 500 to 600, it saves "
+        f" Clients have {_SMALL} images there. With as many as the paper's, {_LARGE}, it saves "
         f"{saved} of the latency and {spared} of the uploads{seeds_of(AT_FULL_SIZE[0], rows_of)}. Its "
         f"accuracy less FedAvg's is {changed}."
     ) * bool(saved and spared and changed)
@@ -73,7 +77,7 @@ def headline(rows_of: RowsOf) -> list[str]:
 def leads(rows_of: RowsOf) -> pd.DataFrame:
     """FedDdrl's return and accuracy (points) less those of rules of one line: a line a rule, as words.
 
-    Means over real images; with 30 or 40 images a client, then with the paper's 500 to 600. Empty without
+    Means over real images; with clients of `reduced`, then of the paper's size. Empty without
     rows.
     """
     lines = {_KEPT[rule]: (*LESS_RULE[rule], *FULL_LESS[rule]) for rule in LESS_RULE}
@@ -82,7 +86,8 @@ def leads(rows_of: RowsOf) -> pd.DataFrame:
         "a fifth, the fastest": (*LESS_FASTEST_FIFTH, *FULL_FASTEST_FIFTH),
         "all, the slowest with the fewest epochs": (*LESS_EPOCHS, None, None),
     }
-    measures = [f"{size}: {of}" for size in _SIZES for of in ("return", "accuracy (points)")]
+    sizes = [f"{size} images a client" for size in (_SMALL, _LARGE)]
+    measures = [f"{size}: {of}" for size in sizes for of in ("return", "accuracy (points)")]
     table = [
         {_LESS: kept, **dict(zip(measures, (_cell(one, rows_of) for one in numbers), strict=True))}
         for kept, numbers in lines.items()
@@ -93,7 +98,7 @@ def leads(rows_of: RowsOf) -> pd.DataFrame:
 def _cell(number: Number | None, rows_of: RowsOf) -> str:
     """`−1.8 [−3.6, −0.1] (barely)`; `–` without rows."""
     value = number.value(rows_of) if number else None
-    return effect_words(value) + " (barely)" * barely_decided(value) if value else "–"
+    return decided_words(value) if value else "–"
 
 
 def _why(rows_of: RowsOf) -> list[str]:
@@ -113,7 +118,7 @@ def _rules(data: str, rows_of: RowsOf) -> list[str]:
     full = FULL_LESS["random_drop"][0].value(rows_of)
     if seeds is None:
         return []
-    large = f", {full.n} with 500 to 600 images a client" if full else ""
+    large = f", {full.n} with {_LARGE} images a client" if full else ""
     return [
         f"**Against rules of one line.** The table below has FedDdrl's lead (means over {data}; "
         f"{seeds.n} seeds{large}; by data set in sections 8 and 10). A point of final accuracy is worth "
@@ -198,13 +203,13 @@ def _in_short(data: str, rows_of: RowsOf) -> list[str]:
         undecided="That training adds to the return does not show",
     )  # fmt: skip
     large = _sides_of([numbers[0] for numbers in FULL_LESS.values()], AT_FULL_SIZE[2], rows_of)
-    larger = f" With 500 to 600, as in the paper, the return is {large}." * bool(large)
+    larger = f" With {_LARGE}, as in the paper, the return is {large}." * bool(large)
     fifth = by_sign(
         LESS_FASTEST_FIFTH[0].value(rows_of), above="less return", below="more return",
         undecided="a return that is undecided against it",
     )  # fmt: skip
     return [
-        f"**In short.** With 30 or 40 images a client FedDdrl's return is {small}. Keeping the fastest "
+        f"**In short.** With {_SMALL} images a client FedDdrl's return is {small}. Keeping the fastest "
         f"fifth has {fifth}. {adds}.{larger} All of these are means over {data}."
     ]
 

@@ -18,6 +18,7 @@ from fedlib.papers.fedddrl import runs
 from fedlib.rl.vdn import Transitions
 
 DRAWN_BATCHES, BATCH = 4000, 32  # behind a measured label distribution
+IN_TURNS = 5  # measurements of FedProx's step over FedAvg's, of which sec5.4 takes the median
 TIMED = {"smoke": 20, "reduced": 200, "paper": 200}  # repeats of which sec5.4 takes the median
 
 
@@ -157,6 +158,6 @@ def _proximal_factor(profile: str) -> dict[str, object]:
     def train(rule: LocalRule | None) -> float:
         return timed(lambda: train_cohort(task, state, cohort, epochs=1, rule=rule), 1, 1)[0]
 
-    ratios = [train(LocalRule(proximal=runs.MU)) / train(None) for _ in range(5)]
+    ratios = [train(LocalRule(proximal=runs.MU)) / train(None) for _ in range(IN_TURNS)]
     data = {"dataset": run.dataset, "stand_in": task.dataset.stand_in, "seed": 0}
     return {"factor": float(np.median(ratios)), **data}

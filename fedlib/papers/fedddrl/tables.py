@@ -8,12 +8,12 @@ import json
 import numpy as np
 import pandas as pd
 
-from fedlib.analysis.intervals import by_sign, effect_words, mean_interval, number_words
+from fedlib.analysis.intervals import by_sign, decided_words, effect_words, mean_interval, number_words
 from fedlib.analysis.memo import once_per_frame
-from fedlib.analysis.published import load_published, printed_value, printed_values
+from fedlib.analysis.published import load_published, printed_values
 from fedlib.analysis.tables import compare, stand_ins, standing_words, summarise_seeds
 from fedlib.papers.fedddrl import quantities, runs
-from fedlib.papers.fedddrl.estimands import kept_by_bias
+from fedlib.papers.fedddrl.measurements import IN_TURNS
 from fedlib.papers.fedddrl.returns import measured
 from fedlib.words import counted
 
@@ -21,7 +21,6 @@ RANDOM, FASTEST = "random_drop", "drop_slowest"
 NAMES = {"fedddrl": "FedDdrl", "fedmarl": "C (FedMarl with Balanced-MixUp)"}
 UNTRAINED = "fedddrl: untrained"  # its agents before any training
 LEARNED = ("fedmarl", "fedddrl", UNTRAINED)
-LAST_ROUNDS = 5  # of an episode, over which eqs. (13) and (14) are averaged
 COMPARED = {"return": "return", "accuracy": "accuracy", "latency": "latency %"}  # a difference: its column
 
 
@@ -202,7 +201,7 @@ def _standing(values: pd.Series, unit: str = "") -> str:
     """`ahead, +0.46 [+0.23, +0.69]`: the side of 0 of an interval, and the interval."""
     found = mean_interval(values.to_numpy())
     says = by_sign(found, above="ahead", below="behind", undecided="undecided")
-    return f"{says}, {effect_words(found, unit)}"
+    return f"{says}, {decided_words(found, unit)}"
 
 
 def _by_role(own: pd.DataFrame, name: str) -> str:
@@ -270,50 +269,15 @@ def local_of(rate: float, batch: int, options: str) -> str:
     return f"lr {rate:g}, momentum {given.get('momentum', 0):g}, batch {batch}{size}"
 
 
-def bias(rows: pd.DataFrame) -> pd.DataFrame:
-    """Eqs. (13), (14): means of the gain and penalty terms over the last five rounds, and clients kept.
-
-    With reward (12), whose claim has more seeds, once of all its seeds and once of those that both have.
-    """
-    terms = quantities.reward_terms(quantities.evaluations(rows))
-    both = quantities.of_common_seeds(terms)
-    names = {"fedmarl_b": "ours, (12), the same seeds", "fedmarl_bias": "ours, (15)"}
-    plain = terms[terms.variant == "fedmarl_b"]
-    terms = pd.concat([plain.assign(reward="ours, (12)"), both.assign(reward=both.variant.map(names))])
-    late = terms[terms.t > terms.t.max() - LAST_ROUNDS]
-    table = late.groupby("reward")[["gain", "penalty", "uploads", "bias"]].mean()
-    earlier = terms[terms.t <= terms.t.max() - LAST_ROUNDS].groupby("reward").uploads.mean()
-    table.insert(3, "uploads before", earlier)
-    table["seeds"] = late.groupby("reward").seed.nunique()
-    printed = {
-        name: printed_value("fedddrl_text", artifact=equation)
-        for name, equation in (("gain", "eq13"), ("penalty", "eq14"))
-    }
-    row = pd.DataFrame(printed, index=["published, (12)"])
-    names = {"uploads": "clients kept: last rounds", "uploads before": "clients kept: before"}
-    return pd.concat([row, table]).round(4).reset_index(names="reward").rename(columns=names)
-
-
-def bias_sentence(rows: pd.DataFrame) -> str:
-    """Sentence on what the bias changes in the clients kept in the last five rounds, paired by seed."""
-    gaps = kept_by_bias(rows).dropna()
-    if len(gaps) < 2:
-        return "Both rewards were trained with one common seed at most: no result."
-    gain = mean_interval(gaps.to_numpy())
-    says = by_sign(gain, above="it keeps more", below="it keeps fewer", undecided="undecided")
-    return (
-        f"On the {gain.n} common seeds the bias changes the clients kept in the last five rounds by "
-        f"{effect_words(gain)}: {says}."
-    )
-
-
 def agents_cost(rows: pd.DataFrame) -> pd.DataFrame:
     """Section 5.4: products by the formula, seconds and bytes measured; one column for each network."""
     names = {
-        "parameters": ("parameters", 1), "products_per_decision": ("products of a decision", 1),
+        "parameters": ("parameters", 1), "products_per_decision": ("products of one client's decision", 1),
         "products_of_training": ("products of training (millions)", 1e-6),
-        "decision_seconds": ("a decision (ms)", 1e3), "learning_step_seconds": ("a learning step (ms)", 1e3),
-        "network_bytes": ("network (kB)", 1e-3), "memory_bytes": ("memory (kB)", 1e-3),
+        "decision_seconds": ("decisions of ten clients (ms)", 1e3),
+        "learning_step_seconds": ("a learning step (ms)", 1e3),
+        "network_bytes": ("network, target and Adam's moments (kB)", 1e-3),
+        "memory_bytes": ("replay memory (kB)", 1e-3),
     }  # fmt: skip
     table = rows[rows.parameters.notna()].set_index("part")
     lines = {words: (table[name] * scale).map(_three_digits) for name, (words, scale) in names.items()}
@@ -329,4 +293,7 @@ def proximal_words(rows: pd.DataFrame) -> str:
     factor = rows.get("factor", pd.Series(dtype=float)).dropna()
     if factor.empty:
         return ""
-    return f"A local step of FedProx takes {number_words(factor.iloc[0])} times as long as FedAvg's."
+    return (
+        f"A local step of FedProx takes {number_words(factor.iloc[0])} times as long as FedAvg's (median of "
+        f"{IN_TURNS} measurements in turns)."
+    )

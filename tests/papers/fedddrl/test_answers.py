@@ -1,4 +1,4 @@
-"""Answers of 03_fedddrl's sections 6, 8 and 9 on rows made by hand: words, the opposite sign, and no rows."""
+"""Answers of 03_fedddrl's sections 2, 6, 8, 9 on rows made by hand: words, the opposite sign, and no rows."""
 
 import json
 
@@ -8,6 +8,7 @@ from fedddrl_by_hand import decided, episode, frame
 
 from fedlib.analysis.intervals import Interval
 from fedlib.papers.fedddrl import answers
+from fedlib.papers.fedddrl.measurements import emd_table
 
 
 def giving(rows):
@@ -18,11 +19,13 @@ def giving(rows):
 @pytest.mark.parametrize(
     "answer",
     [
+        answers.how_far_from_uniform,
         answers.whom_it_keeps,
         answers.who_trains_longer,
         answers.which_step_helps,
         answers.what_leads_from_c_to_d,
         answers.what_clients_and_mixup_do,
+        answers.which_lambda,
         answers.what_it_costs,
     ],
 )
@@ -191,3 +194,20 @@ def test_a_step_that_is_barely_decided_is_told_so():
     told = answers._steps({"B − A": barely, "C − B": clear})
     assert told.startswith("B − A raises it barely (+1.87")
     assert "C − B raises it (+2.0" in told
+
+
+def test_which_lambda_is_paired_by_seed():
+    """One lambda a batch gives 40 %, one a pair 42 % of the same seeds: 2 points more."""
+    batch = frame({("fedavg_mixup", "MNIST"): 0.40}).assign(mixup_lambda=None)
+    pair = frame({("fedavg_mixup", "MNIST"): 0.42}).assign(mixup_lambda="pair")
+    (told,) = answers.which_lambda(giving(pd.concat([batch, pair], ignore_index=True)))
+    assert "FedAvg's accuracy is higher, +2.00" in told
+    assert told.endswith("points on MNIST (3 seeds).")
+    assert answers.which_lambda(giving(batch)) == []
+
+
+def test_labels_lie_as_far_from_uniform_as_eq_23_says():
+    """sigma 0.8 is |0.8 - 0.1| + 9 |0.2 / 9 - 0.1| = 1.4; a half is 0.8."""
+    (told,) = answers.how_far_from_uniform(giving(emd_table("paper")))
+    assert told.startswith("Without mixing the labels of a client lie 1.40 from uniform, with `strict` pairs")
+    assert "Labels really drawn lie as far: 1.40, 0.80 and 0.70." in told

@@ -79,7 +79,7 @@ def test_the_first_line_answers_in_short(monkeypatch, gain, words, side, level):
     assert headline._in_short("MNIST", lambda name: pd.DataFrame()) == [told + end]
     monkeypatch.setattr(headline, "AT_FULL_SIZE", (None, None, Fixed("undecided")))
     assert headline._in_short("MNIST", lambda name: pd.DataFrame()) == [
-        f"{told} With 500 to 600, as in the paper, the return is below keeping the fastest, at as "
+        f"{told} With 500 or 600, as in the paper, the return is below keeping the fastest, at as "
         f"many uploads. Its accuracy is undecided against FedAvg with Balanced-MixUp.{end}"
     ]
 
@@ -138,7 +138,7 @@ def test_the_table_of_leads_has_a_line_for_each_rule_that_was_run(monkeypatch):
     monkeypatch.setattr(headline, "FULL_RANDOM_FIFTH", absent)
     monkeypatch.setattr(headline, "FULL_FASTEST_FIFTH", (Fixed("less"), Fixed("absent")))
     table = headline.leads(lambda name: pd.DataFrame()).set_index("FedDdrl less keeping")
-    small, large = (f"{size} images a client" for size in ("30 or 40", "500 to 600"))
+    small, large = (f"{size} images a client" for size in ("30 or 40", "500 or 600"))
     assert list(table) == [
         f"{size}: {of}" for size in (small, large) for of in ("return", "accuracy (points)")
     ]
@@ -164,7 +164,7 @@ def test_the_seeds_of_the_table_stand_before_it(monkeypatch):
     assert "(means over MNIST; 5 seeds; by data set in sections 8 and 10)" in words
     monkeypatch.setattr(headline, "FULL_LESS", {"random_drop": (Fixed("less"), None)})
     (words,) = headline._rules("MNIST", lambda name: pd.DataFrame())
-    assert "(means over MNIST; 5 seeds, 5 with 500 to 600 images a client; by data set" in words
+    assert "(means over MNIST; 5 seeds, 5 with 500 or 600 images a client; by data set" in words
     monkeypatch.setattr(headline, "LESS_RULE", {"random_drop": (Fixed("absent"), None)})
     assert headline._rules("MNIST", lambda name: pd.DataFrame()) == []
 

@@ -8,7 +8,15 @@ import pytest
 from fedddrl_by_hand import ROUNDS, decided, frame
 
 from fedlib.papers import artifacts, find_artifact
-from fedlib.papers.fedddrl import episode_plots, further_tables, quantities, return_tables, runs, tables
+from fedlib.papers.fedddrl import (
+    bias_tables,
+    episode_plots,
+    further_tables,
+    quantities,
+    return_tables,
+    runs,
+    tables,
+)
 from fedlib.papers.fedddrl.measurements import utility_line
 from fedlib.reporting.figure_files import draw_figure
 from fedlib.reporting.html_tables import html_table
@@ -143,7 +151,7 @@ def biased():
 
 
 def test_gain_and_penalty_beside_the_printed_ones():
-    table = tables.bias(biased().assign(bias=lambda t: pd.to_numeric(t.bias))).set_index("reward")
+    table = bias_tables.bias(biased().assign(bias=lambda t: pd.to_numeric(t.bias))).set_index("reward")
     assert table.loc["published, (12)", ["gain", "penalty"]].tolist() == [0.0273, 0.279]
     assert table.loc["ours, (12)", "penalty"] == 0.15
     assert table.loc["ours, (15)", ["clients kept: last rounds", "clients kept: before"]].tolist() == [8, 8]
@@ -154,15 +162,18 @@ def test_the_bias_is_judged_on_common_seeds():
     first = biased().query("seed == 0")
     alone = first[first.method_options == first.method_options.iloc[0]].assign(seed=7, uploads=2)
     rows = pd.concat([biased(), alone], ignore_index=True).assign(bias=lambda t: pd.to_numeric(t.bias))
-    table = tables.bias(rows).set_index("reward")
+    table = bias_tables.bias(rows).set_index("reward")
     assert table.loc[["ours, (12), the same seeds", "ours, (15)"], "clients kept: last rounds"].tolist() == [
         5,
         8,
     ]
     assert table.loc["ours, (12)", ["clients kept: last rounds", "seeds"]].tolist() == [(3 * 5 + 2) / 4, 4]
-    says = "the clients kept in the last five rounds by +3.00 [+3.00, +3.00]: it keeps more."
-    assert tables.bias_sentence(rows) == f"On the 3 common seeds the bias changes {says}"
-    assert tables.bias_sentence(rows[rows.seed == 0]).endswith("no result.")
+    terms, earlier, bias = bias_tables.what_the_bias_repairs(rows)
+    assert terms.endswith("the paper prints 0.0273 and 0.279): the gain is more than half of the penalty.")
+    assert earlier.startswith("The agents keep +0.00 [+0.00, +0.00] clients more before")
+    says = "the clients kept in the last 5 rounds by +3.00 [+3.00, +3.00]: it keeps more."
+    assert bias == f"On the 3 common seeds the bias changes {says}"
+    assert bias_tables.what_the_bias_repairs(rows[rows.seed == 0]) == []
 
 
 def everything():
@@ -322,12 +333,14 @@ def test_the_agents_cost_has_digits_that_can_be_read():
     assert list(table) == ["VDN 1"]
     assert table["VDN 1"].to_dict() == {
         "parameters": "69,122",
-        "products of a decision": "68,608",
+        "products of one client's decision": "68,608",
         "products of training (millions)": "1,317",
-        "a decision (ms)": "0.0746",
+        "decisions of ten clients (ms)": "0.0746",
         "a learning step (ms)": "7.07",
-        "network (kB)": "1,106",
-        "memory (kB)": "266",
+        "network, target and Adam's moments (kB)": "1,106",
+        "replay memory (kB)": "266",
     }
-    assert tables.proximal_words(rows) == "A local step of FedProx takes 1.02 times as long as FedAvg's."
+    assert tables.proximal_words(rows).startswith(
+        "A local step of FedProx takes 1.02 times as long as FedAvg's"
+    )
     assert tables.proximal_words(rows[:1]) == ""
