@@ -3,6 +3,7 @@
 Each function takes `session.rows_of` or the like. It returns one or two sentences, none without rows.
 """
 
+import json
 import math
 from collections.abc import Iterator
 
@@ -11,9 +12,10 @@ import pandas as pd
 from fedlib.analysis.contrasts import by_seed
 from fedlib.analysis.intervals import by_sign, effect_words, mean_interval, mean_words, ratio_words
 from fedlib.analysis.numbers import RowsOf
-from fedlib.analysis.tables import listed
+from fedlib.analysis.tables import listed, span_words
 from fedlib.papers.frl import estimands, quantities
 from fedlib.papers.frl.runs import EMBEDDINGS
+from fedlib.papers.frl.tables import evaluator_gaps
 from fedlib.words import counted
 
 _CASES = {
@@ -123,7 +125,24 @@ def _settles_at_the_codes_rate(rows_of: RowsOf) -> list[str]:
         shares = [100 * quantities.share_selected(own) for _, own in settled]
         told += f" They settle from episode {min(first):.0f} to {max(first):.0f} on, "
         told += f"on {min(shares):.0f} to {max(shares):.0f} % of the workers."
-    return [f"{_EARLY_CODE}, {told}"]
+    return [f"{_EARLY_CODE}, {told}", *_settled_beside_controls(rows_of)]
+
+
+def _settled_beside_controls(rows_of: RowsOf) -> list[str]:
+    """Final accuracy of approach 1 with the rate of its code less that of both controls, or none."""
+    both = [rows_of("frl/sec5"), rows_of(f"frl/{_RATE}")]
+    gaps = {} if any(rows.empty for rows in both) else evaluator_gaps(pd.concat(both), _RATE)
+    if not gaps:
+        return []
+    says = by_sign(
+        gaps["evaluatorfl_shuffled"], above="settling helps", below="settling harms",
+        undecided="whether settling helps or harms is undecided",
+    )  # fmt: skip
+    random, fedavg = (effect_words(gaps[name], "points") for name in ("evaluatorfl_shuffled", "fedavg"))
+    return [
+        f"Their final accuracy is {random} from that of as many workers at random, {fedavg} from FedAvg's "
+        f"({gaps['fedavg'].n} seeds): {says}."
+    ]
 
 
 def does_it_prefer_the_fast(rows_of: RowsOf) -> list[str]:
@@ -149,9 +168,25 @@ def does_it_prefer_the_fast(rows_of: RowsOf) -> list[str]:
     return [
         "SchedulerFL's probability of the fastest tenth of the workers less the mean of all is "
         f"{effect_words(ahead, 'points')}, at the stop of A17 ({ahead.n} seeds). {prefers}.",
+        _on_whom_it_settles(rows),
         f"A round's maximum time {falls} from the first to the second half of its decisions before that "
         f"stop. {why} (C12; by how much: on the first screen).",
     ]
+
+
+def _on_whom_it_settles(rows: pd.DataFrame) -> str:
+    """Sentence on the workers that SchedulerFL takes more often than not at the stop, and their speed."""
+    last = estimands.at_the_stop(rows)
+    chances = last["chances"].map(json.loads)
+    likely = chances.map(lambda own: sum(chance > 50 for chance in own))
+    faster = mean_interval((100 * (last["chance_fast_half"] - last["chance_slow_half"])).to_numpy())
+    says = by_sign(faster, above="they are faster ones", below="they are slower ones",
+                   undecided="that they are faster ones does not show")  # fmt: skip
+    return (
+        f"It gives {span_words(likely)} of {len(chances.iloc[0])} workers a probability above a half there, "
+        f"{likely.mean():.0f} in the mean. The fast half's mean probability less the slow half's is "
+        f"{effect_words(faster, 'points')}: {says}."
+    )
 
 
 def is_it_quicker_than_random(rows_of: RowsOf) -> list[str]:

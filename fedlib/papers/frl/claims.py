@@ -134,7 +134,7 @@ CLAIMS = (
         gates=(TEN_ROUNDS,),
         how="At `paper` figs. 10 to 12 are of an NVIDIA H100, and so are rounds 1 to 5 of three seeds of "
         "fig. 13. Its others are of a CPU. Pairs share clients and initial models, and differ in rounding "
-        "besides.",
+        "besides. Seeds 3 and 4 of fig. 13 were added on 2026-11-27, when three had been looked at.",
     ),
     Claim(
         "FRL-C2",

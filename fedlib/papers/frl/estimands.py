@@ -192,10 +192,15 @@ def _halves(rows: pd.DataFrame, column: str) -> pd.Series:
     return by_seed(rows, fall)
 
 
+def at_the_stop(rows: pd.DataFrame) -> pd.DataFrame:
+    """The agent's row of each seed at which training stops (FRL-A17), by seed."""
+    own = of_agent(rows, before_stop=True)
+    return own.loc[own.groupby("seed")["round"].idxmax()].set_index("seed").sort_index()
+
+
 def fastest_ahead(rows: pd.DataFrame) -> pd.Series:
     """Selection probability of the fastest tenth less the mean's where training stops, in points."""
-    own = of_agent(rows, before_stop=True)
-    last = own.loc[own.groupby("seed")["round"].idxmax()].set_index("seed").sort_index()
+    last = at_the_stop(rows)
     return 100 * (last["chance_fastest_tenth"] - last["expected_selected"] / last["drawn"].str.len())
 
 

@@ -8,10 +8,11 @@ import pandas as pd
 
 from fedlib.analysis.claims import effects_of, real_rows
 from fedlib.analysis.decisions import SUPPORTED
-from fedlib.analysis.intervals import NO_INTERVAL, by_sign
+from fedlib.analysis.intervals import NO_INTERVAL, by_sign, mean_interval
 from fedlib.analysis.numbers import Number, RowsOf, seeds_of, stated
 from fedlib.analysis.tables import listed
 from fedlib.papers.frl.answers import does_the_rate_decide
+from fedlib.papers.frl.estimands import maximum_time_falls, net_fall, rounds_in_pairs
 from fedlib.papers.frl.numbers import (
     BEHIND_FEDAVG,
     COST,
@@ -30,6 +31,7 @@ from fedlib.papers.frl.numbers import (
 )
 from fedlib.papers.frl.scheduler_claims import OVER_ALL_ROUNDS
 from fedlib.papers.frl.supplements import BEHIND
+from fedlib.papers.frl.untrained import scheduler_table
 from fedlib.words import counted
 
 
@@ -62,11 +64,12 @@ def _rounds(rows_of: RowsOf) -> list[str]:
     return [
         f"While it trains (C12), a round's maximum time is {stated(FALL, rows_of)} as long in the "
         f"first half of its decisions as in the second{seeds_of(FALL, rows_of)}. The time of as many workers "
-        f"at random falls, too. The one ratio is {stated(NET_FALL, rows_of)} the other: "
+        f"at random {_theirs(rows_of)}. The one ratio is {stated(NET_FALL, rows_of)} the other: "
         f"{_falls_further(rows_of)}.",
         "SchedulerFL's mean round up to the threshold accuracy, a little below random selection's final one, "
         f"is {stated(MEAN_ROUND, rows_of)} against as many workers drawn at random (IID; below 0 is faster). "
-        "A round takes its slowest worker's time; few rounds count, since both get there in the first few.",
+        f"A round takes its slowest worker's time; few rounds count: it gets there in about "
+        f"{rounds_in_pairs(rows_of('frl/table2'))[0].mean():.0f}.",
         *_over_all_rounds(rows_of),
     ]
 
@@ -160,9 +163,17 @@ def _falls_further(rows_of: RowsOf) -> str:
     )  # fmt: skip
 
 
+def _theirs(rows_of: RowsOf) -> str:
+    """The way that the time of as many workers at random moves where SchedulerFL's falls by `FALL`."""
+    rows = rows_of("frl/fig26")
+    fall = mean_interval((maximum_time_falls(rows) - net_fall(rows)).to_numpy())
+    return by_sign(fall, above="falls as well", below="rises", undecided="does not clearly change")
+
+
 def _what_training_adds(rows_of: RowsOf) -> str:
     """EvaluatorFL's accuracy against its untrained policy, SchedulerFL's time against both of its twins."""
-    permuted = OVER_PERMUTED.value(rows_of)
+    permuted, rows = OVER_PERMUTED.value(rows_of), rows_of("frl/schedulerfl_untrained")
+    twins = scheduler_table(rows).set_index("variant")["workers"]
     says = by_sign(
         permuted or NO_INTERVAL, above="its own rewards make rounds shorter still",
         below="rewards in another order make rounds shorter than its own",
@@ -171,11 +182,12 @@ def _what_training_adds(rows_of: RowsOf) -> str:
     return (
         "**What does training add (R1, R3)?** EvaluatorFL's final accuracy less that of its untrained "
         f"policy is {stated(TRAINED, rows_of)}{seeds_of(TRAINED, rows_of)}. A round of SchedulerFL's "
-        f"untrained policy, which draws half of the workers, takes {stated(OVER_UNTRAINED, rows_of)} as long "
-        "as its own. One of the same agent taught on permuted rewards takes "
-        f"{stated(OVER_PERMUTED, rows_of)} as long{seeds_of(OVER_PERMUTED, rows_of)}: {says}. After the last "
-        f"round SchedulerFL's accuracy is {stated(COST['IID'], rows_of)} from its untrained policy's on IID "
-        f"and {stated(COST['non-IID'], rows_of)} on non-IID data."
+        f"untrained policy, which draws {twins['untrained'].mean():.0f} of {rows.num_clients.max()} workers, "
+        f"takes {stated(OVER_UNTRAINED, rows_of)} as long as its own. One of the same agent taught on "
+        f"permuted rewards takes {stated(OVER_PERMUTED, rows_of)} as "
+        f"long{seeds_of(OVER_PERMUTED, rows_of)}: {says}. "
+        f"After the last round SchedulerFL's accuracy is {stated(COST['IID'], rows_of)} from its untrained "
+        f"policy's on IID and {stated(COST['non-IID'], rows_of)} on non-IID data."
     )
 
 

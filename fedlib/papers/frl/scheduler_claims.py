@@ -64,7 +64,8 @@ OVER_ALL_ROUNDS = Part(
 UP_TO_THE_STOP = (
     "Only rows of our reading of the scheduler count, up to the decision at which FRL-A17 stops its "
     "training; the halves are halves of these decisions. The stop is the report's own and can come "
-    "early: the evidence tells after how many decisions it came."
+    "early: the evidence tells after how many decisions it came. The 20 seeds at `extended` were run at "
+    "once on 2026-11-22, when three at `reduced` had been looked at."
 )
 FEWER = (
     " The time falls also where fewer workers are drawn, and no part of the fall beyond that of fewer "

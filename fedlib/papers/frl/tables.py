@@ -138,17 +138,17 @@ def evaluators(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def evaluator_gaps(rows: pd.DataFrame) -> dict[str, Interval]:
+def evaluator_gaps(rows: pd.DataFrame, variant: str = "evaluatorfl") -> dict[str, Interval]:
     """EvaluatorFL's final accuracy less FedAvg's and less that of as many workers at random (points).
 
-    Means over sizes and approaches; empty where a control has no runs.
+    Means over the sizes and approaches that the variant has; empty where a control has no runs.
     """
     named, against = quantities.named(rows), {"fedavg": {}, "evaluatorfl_shuffled": {}}
     for (workers, approach), part in named.groupby(["num_clients", quantities.approach(named)]):
-        ours = by_seed(part[part["variant"] == "evaluatorfl"], quantities.late_final)
+        ours = by_seed(part[part["variant"] == variant], quantities.late_final)
         shuffled = by_seed(part[part["variant"] == "evaluatorfl_shuffled"], quantities.late_final)
         fedavg = contrasts.final(named[(named["variant"] == "fedavg") & (named["num_clients"] == workers)])
-        if approach:
+        if approach and len(ours):
             against["fedavg"][workers, approach] = ours - fedavg
             against["evaluatorfl_shuffled"][workers, approach] = ours - shuffled
     frames = {name: pd.DataFrame(gaps).dropna() for name, gaps in against.items()}

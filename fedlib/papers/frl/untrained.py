@@ -83,15 +83,24 @@ def evaluator_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def scheduler_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """SchedulerFL beside its twins by case: workers a round, time of a round, final accuracy."""
+    """SchedulerFL beside its twins by case: workers a round, time of a round, final accuracy.
+
+    Each the mean over seeds of a run's mean over its rounds, or of its last accuracy, with its interval.
+    """
     named = quantities.named(rows)
     own = named[named["round"] > 0]
-    last = own[own["round"] == own["round"].max()]
     by = ["case", "variant"]
-    found = own.groupby(by)[["selected", "max_seconds"]].mean()
-    found["final (%)"] = 100 * last.groupby(by)["test_accuracy"].mean()
-    found["seeds"] = own.groupby(by)["seed"].nunique()
-    return found.rename(columns={"selected": "workers", "max_seconds": "maximum time (s)"}).reset_index()
+    runs = own.groupby([*by, "seed"])[["selected", "max_seconds"]].mean()
+    last = own[own["round"] == own["round"].max()]
+    runs["final (%)"] = 100 * last.groupby([*by, "seed"])["test_accuracy"].mean()
+    runs = runs.rename(columns={"selected": "workers", "max_seconds": "maximum time (s)"})
+    lines = []
+    for (case, variant), part in runs.groupby(by):
+        line: dict[str, object] = {"case": case, "variant": variant}
+        for name in part:
+            line |= mean_interval(part[name].to_numpy()).columns(str(name))
+        lines.append(line | {"seeds": len(part)})
+    return pd.DataFrame(lines)
 
 
 def final_less_untrained(rows: pd.DataFrame, case: str) -> pd.Series:

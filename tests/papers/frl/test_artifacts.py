@@ -355,6 +355,12 @@ def test_whether_choosing_helps_is_told_against_as_many_at_random():
     assert told.startswith("EvaluatorFL ends −9 [−22, +4] points against FedAvg")
     assert "(mean over both approaches and sizes, 2 seeds). Against as many workers at random it" in told
     assert told.endswith("ends +2 [−11, +15] points: that its choice helps does not show.")
+    renamed = rows.replace({"variant": {"evaluatorfl": "evaluatorfl_rate"}})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables.quantities, "named", lambda rows: rows)
+        gaps = tables.evaluator_gaps(renamed, "evaluatorfl_rate")
+        assert tables.evaluator_gaps(renamed) == {}
+    assert gaps["evaluatorfl_shuffled"].mean == pytest.approx(2)
     alone = rows[rows["variant"] != "evaluatorfl_shuffled"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables.quantities, "named", lambda rows: rows)

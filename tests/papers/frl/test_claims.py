@@ -315,6 +315,8 @@ def trace(*, ahead, reward_end=0.01, seconds_end=100.0, experiments=30):
                     "max_seconds": (seconds_end if late else 400.0) + seed,
                     "chance_fastest_tenth": 0.2 + (ahead if late else 0) + 0.001 * seed,
                     "expected_selected": 20.0, "drawn": "x" * 20 + "." * 80, "before_stop": True,
+                    "chance_fast_half": 0.3, "chance_slow_half": 0.1 + 0.001 * seed,
+                    "chances": json.dumps([60] * (5 + seed) + [10] * (95 - seed)),
                 }
             )  # fmt: skip
     return pd.DataFrame(rows)
@@ -745,8 +747,10 @@ def test_the_answer_whether_it_prefers_the_fast_follows_from_the_rows(ahead, ran
     rows = trace(ahead=ahead)
     late = rows.experiment > 15
     rows = rows.assign(same_number_seconds=np.where(late, random_end, 400.0) + rows.seed)
-    first, second = answers.does_it_prefer_the_fast(lambda name: rows)
+    first, whom, second = answers.does_it_prefer_the_fast(lambda name: rows)
     assert first.endswith(f"at the stop of A17 (3 seeds). {prefers}.")
+    assert whom.startswith("It gives 5 to 7 of 100 workers a probability above a half there, 6 in the mean.")
+    assert whom.endswith("points: they are faster ones.")
     assert "maximum time falls from the first to the second half" in second
     assert f"before that stop. {why} that of as many workers at random" in second
     assert answers.does_it_prefer_the_fast(lambda name: rows[rows.seed == 0]) == []
