@@ -150,11 +150,8 @@ def embedding(
     return estimand
 
 
-# The scheduler: rows of the agent in one reading of its state and reward
-
-
 def in_reading(name: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with this reading's in place of ours; empty if it was not run."""
+    """The rows with this reading's of the scheduler in place of ours; empty if it was not run."""
     rows = quantities.named(rows) if "method_options" in rows else rows
     column = "variant" if "variant" in rows else "method"
     if not (rows[column] == name).any():
@@ -194,14 +191,14 @@ def _halves(rows: pd.DataFrame, column: str) -> pd.Series:
 
 def at_the_stop(rows: pd.DataFrame) -> pd.DataFrame:
     """The agent's row of each seed at which training stops (FRL-A17), by seed."""
-    own = of_agent(rows, before_stop=True)
-    return own.loc[own.groupby("seed")["round"].idxmax()].set_index("seed").sort_index()
+    own = of_agent(rows, before_stop=True).sort_values(["seed", "round"])
+    return own.groupby("seed").tail(1).set_index("seed")
 
 
 def fastest_ahead(rows: pd.DataFrame) -> pd.Series:
     """Selection probability of the fastest tenth less the mean's where training stops, in points."""
-    last = at_the_stop(rows)
-    return 100 * (last["chance_fastest_tenth"] - last["expected_selected"] / last["drawn"].str.len())
+    end = at_the_stop(rows)
+    return 100 * (end["chance_fastest_tenth"] - end["expected_selected"] / end["drawn"].str.len())
 
 
 @once_per_frame
@@ -217,7 +214,7 @@ def _pair(table: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
 def _column(
     rows: pd.DataFrame, column: str, threshold: float = quantities.THRESHOLD
 ) -> tuple[pd.Series, pd.Series]:
-    """The scheduler's and random selection's, by seed; rounds never reached count as all that were run."""
+    """`_pair`; rounds never reached count as all that were run."""
     table = _compared(rows, threshold)
     return _pair(table.assign(rounds=table["rounds"].fillna(rows["round"].max())), column)
 
