@@ -40,9 +40,8 @@ _ASIDE = ("eval_every", "precision", "sample_order", "mixup_lambda", "device_cos
 _DEFAULTS = {field.name: field.default for field in dataclasses.fields(Run)}
 _COUNTS = ("n", "seeds", "trials")
 _NOT_SUPPORTED = (
-    " *Not supported*: the interval excludes the smallest effect of interest (half the printed one, half a "
-    "point of accuracy, or as stated), whether it reaches 0 or lies on the other side; of things said to be "
-    "equal, they are not."
+    " *Not supported*: the whole interval lies below the smallest effect of interest (half the printed one, "
+    "half a point of accuracy, or as stated); of things said to be equal, outside the margin."
 )
 _PROFILE_WORDS = {  # what a profile is, in the order of size
     "smoke": "seconds",

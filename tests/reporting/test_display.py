@@ -324,7 +324,7 @@ def test_findings_define_what_not_supported_means_and_link_the_rest(shown, verdi
     first, verdicts_line, _ = shown[0].data.split("\n")
     assert first == "- It is ahead."
     assert verdicts_line.startswith(f"- Of 1 published claim that runs decide: 1 {verdict}. ")
-    assert ("*Not supported*: the interval excludes" in verdicts_line) == (verdict == "not supported")
+    assert ("*Not supported*: the whole interval lies below" in verdicts_line) == (verdict == "not supported")
     assert verdicts_line.endswith(" The other words and rules: [docs/claims.md](../docs/claims.md).")
 
 

@@ -33,6 +33,7 @@ class CellLead:
     trained: Interval | None  # less its untrained policy
     drawn: Interval | None  # FedDRL with clients listed in drawn order less FedAvg
     drawn_uniform: Interval | None  # the same less uniform weights
+    drawn_best: Interval | None  # less FedAvg, in the best round
     equal: bool  # all clients hold as many images
     exact: bool  # with the paper's network, where the others have an MLP
     clients: int  # N
@@ -77,14 +78,17 @@ def _lead(rows: pd.DataFrame, *, authors: bool) -> CellLead | None:
         (feddrl, weights), (feddrl, "untrained"), (in_drawn_order, "fedavg"), (in_drawn_order, weights),
     )  # fmt: skip
     controls = [contrasts.paired(late[a], late[b]) if {a, b} <= set(late) else None for a, b in pairs]
+    fedavg = quantities.best(named, "fedavg")
+    drawn = in_drawn_order in set(late)
+    drawn_best = contrasts.paired(quantities.best(named, in_drawn_order), fedavg) if drawn else None
     if not any(controls):
         return None
     data, scheme, clients = quantities.PAPER_DATA[cell.dataset], cell.partition.upper(), int(cell.num_clients)
     printed = accuracies().loc[data, scheme, clients]
     return CellLead(
         data, scheme,
-        contrasts.paired(quantities.best(named, feddrl), quantities.best(named, "fedavg")),
-        contrasts.paired(late[feddrl], late.fedavg), *controls, equal=equal,
+        contrasts.paired(quantities.best(named, feddrl), fedavg),
+        contrasts.paired(late[feddrl], late.fedavg), *controls, drawn_best, equal=equal,
         exact=cell.model == PAPERS_CNN, clients=clients, authors=authors,
         paper=printed.FedDRL - printed.FedAvg,
     )  # fmt: skip

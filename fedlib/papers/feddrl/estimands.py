@@ -124,18 +124,23 @@ def growth(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def loss_ratio(
-    value: str, *, initial: bool, needs: tuple[str, ...] = THREE, data: tuple[str, ...] = ("CIFAR-100",)
+    value: str,
+    *,
+    initial: bool,
+    needs: tuple[str, ...] = THREE,
+    data: tuple[str, ...] = ("CIFAR-100",),
+    own: str = "feddrl",
 ) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """100 x log of the baselines' `value` over FedDRL's after the initial phase; in it, the inverse.
+    """100 x log of the baselines' `value` over FedDRL's (`own`) after the initial phase; in it, the inverse.
 
     By cell of ten clients, all of whose losses are known in every round.
     """
 
     def measure(part: pd.DataFrame) -> pd.Series:
-        ratios = quantities.loss_ratios(part, value, window=1)
-        own = ratios[ratios.variant.isin(BASELINES)]
-        own = own[(own["round"] > INITIAL * part["round"].max()) != initial]
-        logs = own.ratio.map(math.log).groupby(own.seed).mean()
+        ratios = quantities.loss_ratios(part, value, 1, own)
+        ratios = ratios[ratios.variant.isin(BASELINES)]
+        ratios = ratios[(ratios["round"] > INITIAL * part["round"].max()) != initial]
+        logs = ratios.ratio.map(math.log).groupby(ratios.seed).mean()
         return -100 * logs if initial else 100 * logs
 
     return by_cell(measure, needs=needs, data=data, num_clients=10)

@@ -4,9 +4,9 @@ import json
 
 import pandas as pd
 
-from fedlib.analysis.claims import real_rows, samples_of, verdict_on
+from fedlib.analysis.claims import samples_of, verdict_on
 from fedlib.analysis.decisions import above_zero
-from fedlib.analysis.intervals import Interval, by_sign, effect_words, mean_interval
+from fedlib.analysis.intervals import Interval, barely_decided, by_sign, effect_words, mean_interval
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import listed
 from fedlib.methods.feddrl.method import FedDRL
@@ -19,7 +19,10 @@ from fedlib.papers.feddrl.learning import updates
 from fedlib.papers.feddrl.learning_answers import repaired, reward_gain, what_the_level_does
 from fedlib.papers.feddrl.length_answers import SMALL_SETS, of_length
 from fedlib.papers.feddrl.length_runs import WITH_TEN
-from fedlib.papers.feddrl.tables import LAST_ROUNDS, pooled_lead
+from fedlib.papers.feddrl.numbers import OVER_UNIFORM, OVER_UNTRAINED
+from fedlib.papers.feddrl.runs import COHORT
+from fedlib.papers.feddrl.short_run_answers import on_cifar, short_runs
+from fedlib.papers.feddrl.tables import LAST_ROUNDS
 from fedlib.words import counted
 
 LEARNS = "**Does its agent learn?** Rewards are minus a loss, in nats."
@@ -42,7 +45,7 @@ def headline(rows_of: RowsOf) -> list[str]:
         printed, again = (_updates(quantities.named(judged), name) for name in ("feddrl", "repaired"))
         small = f"In the small setting{printed} {REPAIRED}{again}."
     learns = [" ".join(repaired(judged, [LEARNS, *_with_ten(rows_of), small]))] if small else []
-    return [*at_length, " ".join(short_runs(rows)), *learns]
+    return [*at_length, " ".join([*short_runs(rows), *on_cifar(rows_of)]), *learns]
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
@@ -79,11 +82,16 @@ def _in_the_mean(rows_of: RowsOf) -> list[str]:
     answer = by_sign(lead.interval, above="it does", below="it trails", undecided="that does not show")
     late = mean_interval(samples_of(LATE_LEAD, rows).mean(axis=1).to_numpy())
     later = by_sign(late, above="it leads", below="it trails", undecided="no lead shows")
+    beside = [number.value(rows_of) for number in (OVER_UNIFORM, OVER_UNTRAINED)]
+    controls = ""
+    if all(beside):
+        uniform, untrained = map(effect_words, beside)
+        controls = f" Less uniform weights that mean is {uniform}, less its untrained policy {untrained}."
     return [
         f"**Does FedDRL beat the baselines?** In the best round {answer}. Over "
         f"{counted(len(lead.cells), 'cell')} ({ROUNDS} rounds, {MOST_CLIENTS} clients) it is in the mean "
         f"{effect_words(lead.interval, 'points')} from the better baseline's (C1: {found.verdict}). In the "
-        f"mean of the last {LAST_ROUNDS} rounds {later}: {effect_words(late)}."
+        f"mean of the last {LAST_ROUNDS} rounds {later}: {effect_words(late)}.{controls}"
     ]
 
 
@@ -116,10 +124,13 @@ def _line(lead: CellLead) -> str:
 
 
 def _cells_ahead(found: list[Interval], above: str = "ahead", below: str = "behind") -> str:
-    """`ahead in 4 of 10 cells and behind in 1`, by the sides of 0 of their intervals."""
-    ahead, behind = (sum(sign * one.low > 0 < sign * one.high for one in found) for sign in (1, -1))
-    rest = f" and {below} in {behind}" * bool(behind)
-    return f"{above} in {ahead or 'none'} of {counted(len(found), 'cell')}{rest}"
+    """`ahead in 4 of 10 cells (1 barely) and behind in 1`, by the sides of 0 of their intervals."""
+    sides = ([one for one in found if one.low > 0], [one for one in found if one.high < 0])
+    ahead, behind = (f"{len(own) or 'none'}" for own in sides)
+    near, next_to = (sum(map(barely_decided, own)) for own in sides)
+    barely = f" ({near} barely)" * bool(near)
+    rest = f" and {below} in {behind}{f' ({next_to} barely)' * bool(next_to)}" * bool(sides[1])
+    return f"{above} in {ahead} of {counted(len(found), 'cell')}{barely}{rest}"
 
 
 def _left(leads: list[CellLead]) -> list[str]:
@@ -141,7 +152,21 @@ def _left_in_drawn_order(leads: list[CellLead]) -> list[str]:
         f"{counted(len(leads), 'such lead')} that {'was' if len(leads) == 1 else 'were'} run still "
         f"show{'s' * (over_fedavg < 2)}.",
         *[f"Over uniform weights {over_uniform or 'none'} of them does."] * (over_uniform < over_fedavg),
+        *[_with_a_fixed_list(one) for one in leads if one.clients == COHORT and one.drawn_best],
     ]
+
+
+def _with_a_fixed_list(lead: CellLead) -> str:
+    """The rest of a lead in drawn order where all clients take part, best round and last rounds."""
+    best, late = (
+        by_sign(one, above="stays", below="becomes a lag", undecided="does not show")
+        for one in (lead.drawn_best, lead.drawn)
+    )
+    return (
+        f"With {lead.clients} clients, all of whom take part, a fixed list is the authors' own (A5); drawn "
+        f"anew, the lead in the best round {best}, {effect_words(lead.drawn_best)}, that in the last rounds "
+        f"{late}."
+    )
 
 
 def _training_words(leads: list[CellLead]) -> list[str]:
@@ -198,7 +223,8 @@ def leads_at_length(rows_of: RowsOf) -> pd.DataFrame:
             f"{less}: last {LAST_ROUNDS}": effect_words(one.late),
             f"{late} uniform weights": "as FedAvg" if one.equal else _control(one, one.uniform),
             f"{late} its untrained policy": _control(one, one.trained),
-            f"last {LAST_ROUNDS} rounds: in drawn order less FedAvg": _control(one, one.drawn),
+            "in drawn order less FedAvg: best round": _control(one, one.drawn_best),
+            f"in drawn order less FedAvg: last {LAST_ROUNDS}": _control(one, one.drawn),
         }
         for one, count in zip(leads, seeds, strict=True)
     )  # fmt: skip
@@ -210,33 +236,6 @@ def _control(lead: CellLead, found: Interval | None) -> str:
     if found is None:
         return "–"
     return effect_words(found) + f" ({counted(found.n, 'seed')})" * (found.n < lead.best.n)
-
-
-def short_runs(rows: pd.DataFrame) -> list[str]:
-    """FedDRL's best accuracy against FedAvg by partition of table 3, and over all cells against controls.
-
-    Of real images where there are any; none without rows.
-    """
-    if rows.empty:
-        return []
-    real = real_rows(rows)
-    named = quantities.named(real if len(real) else rows)
-    images, rounds = "real" if len(real) else "generated", named["rounds"].max()
-    leads = [
-        f"{effect_words(pooled_lead(part, 'fedavg'))} ({str(scheme).upper()})"
-        for scheme, part in named.groupby("partition", sort=False)
-        if {"feddrl", "fedavg"} <= set(part.variant.unique())
-    ]
-    cells = sum(1 for _ in quantities.cells(named, needs=("feddrl", "fedavg")))
-    uniform, untrained = (
-        effect_words(pooled_lead(named, name), "points") for name in ("uniform", "untrained")
-    )
-    return [
-        f"In runs of {rounds} rounds or fewer on {images} images FedDRL's best accuracy less FedAvg's is "
-        f"{listed(leads)} points.",
-        f"Over all {cells} cells it is {uniform} from that of uniform weights, and {untrained} from "
-        "that of its own policy before any training.",
-    ]
 
 
 def _who_learns(rows_of: RowsOf) -> list[str]:
@@ -292,7 +291,7 @@ def _with_ten(rows_of: RowsOf, *controls: str) -> list[str]:
         drawn = effect_words(reward_gain(named, "drawn", "fedavg"))
         order = f" With clients listed in drawn order it is {drawn} from that of uniform weights."
     return [
-        f"As printed, with ten clients at the paper's length{_updates(named)}, its mean reward is {gain} "
+        f"As we read the paper, with ten clients at its length{_updates(named)}, its mean reward is {gain} "
         f"nats from that of uniform weights (FedAvg's there){beside}.{order}"
     ]
 

@@ -13,6 +13,7 @@ from fedlib.analysis.intervals import (
     barely_decided,
     by_side,
     by_sign,
+    decided_words,
     effect_words,
     mean_interval,
     mean_words,
@@ -115,15 +116,13 @@ def _printed_agent(rows: pd.DataFrame) -> list[str]:
     says = by_sign(
         gain, above="it learns", below="training lowers it", undecided="that it learns does not show"
     )
-    if barely_decided(gain):
-        says = "0 lies next to an end of the interval, so nothing is settled"
+    says += " (barely)" * barely_decided(gain)
     told = [
         f"The printed agent's mean reward is {effect_words(gain, 'nats')} against its untrained policy "
         f"(`small_setting`: {', '.join(dataset_titles(rows))}, {gain.n} seeds): {says}."
     ]
     uniform = reward_gain(named, "feddrl", "uniform")
-    barely = " (0 lies next to an end of this interval too)" * barely_decided(uniform)
-    words = [f"{effect_words(uniform, 'nats')} against uniform weights{barely}"]
+    words = [f"{decided_words(uniform, 'nats')} against uniform weights"]
     if "permuted" in set(named.variant.unique()):
         permuted = reward_gain(named, "feddrl", "permuted")
         clear = by_sign(permuted, above="better", below="worse", undecided="no clear difference")
@@ -173,8 +172,8 @@ def what_the_level_does(rows: pd.DataFrame) -> list[str]:
     moved = abs(float((level.mu_small + level.mu_main).mean()) / 2 - 0.5)
     apart = float((paid.mu_small - paid.mu_main).mean())
     return [
-        f"On a bandit around {_level(low)} nats that level alone moves the printed agent's means by "
-        f"{moved:.2f}; their effect moves the groups' {apart:.2f} apart.",
+        f"On a bandit around {_level(low)} nats that level alone moves all means of the printed agent by "
+        f"{moved:.2f}; what its actions earn moves the two groups' means {apart:.2f} apart.",
         "A state of shares hides the level from the critic (A6).",
     ]
 

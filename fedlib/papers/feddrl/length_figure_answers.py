@@ -62,9 +62,9 @@ def does_it_lower_the_losses_with_ten(rows_of: RowsOf) -> list[str]:
     if rows.empty:
         return []
 
-    def over(value: str, *, initial: bool = False) -> pd.Series:
+    def over(value: str, *, initial: bool = False, own: str = "feddrl") -> pd.Series:
         measured = estimands.loss_ratio(
-            f"client_loss_{value}", initial=initial, needs=("fedavg", "feddrl"), data=("Fashion-MNIST",)
+            f"client_loss_{value}", initial=initial, needs=("fedavg", own), data=("Fashion-MNIST",), own=own
         )
         return measured(rows).mean(axis=1).dropna()
 
@@ -80,6 +80,19 @@ def does_it_lower_the_losses_with_ten(rows_of: RowsOf) -> list[str]:
         f"rounds, its variance {by_sign(variance, **LOWER)}.",
         f"FedAvg's are {ratio_words(mean)} and {ratio_words(variance)} times FedDRL's.",
         f"In the first quarter FedDRL's mean is {ratio_words(first)} times FedAvg's: {higher}.",
+        *_losses_in_drawn_order(over("mean", own="drawn"), over("variance", own="drawn")),
+    ]
+
+
+def _losses_in_drawn_order(*ratios: pd.Series) -> list[str]:
+    """Sentence on FedAvg's mean loss and variance over FedDRL's with clients in drawn order, or none."""
+    if any(len(values) < 2 for values in ratios):
+        return []
+    mean, variance = (mean_interval(values.to_numpy()) for values in ratios)
+    return [
+        f"With clients in drawn order its mean is {by_sign(mean, **LOWER)} than FedAvg's after that quarter, "
+        f"its variance {by_sign(variance, **LOWER)}: FedAvg's are {ratio_words(mean)} and "
+        f"{ratio_words(variance)} times these."
     ]
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from fedlib.analysis.contrasts import paired
+from fedlib.analysis.contrasts import paired, pooled
 from fedlib.analysis.intervals import Interval, mean_interval
 from fedlib.analysis.memo import kept_per_frame
 from fedlib.analysis.numbers import README, Number, RowsOf, of_claim, of_part, single
@@ -14,15 +14,23 @@ from fedlib.papers.feddrl import learning, tables
 from fedlib.papers.feddrl.claim_parts import LATE_LEAD
 from fedlib.papers.feddrl.claims import CLAIMS
 from fedlib.papers.feddrl.errata import accuracies
-from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot, gains_by_clients, picked
+from fedlib.papers.feddrl.estimands import ROUNDS, factor_gap, factor_gap_in_slot, gains_by_clients
 from fedlib.papers.feddrl.length_runs import EARLY_ROUNDS
 from fedlib.papers.feddrl.quantities import best as best_by_seed
-from fedlib.papers.feddrl.quantities import late_levels, late_spread, named, of_feddrl, over_rounds, rewards
+from fedlib.papers.feddrl.quantities import (
+    equal_amounts,
+    late_levels,
+    late_spread,
+    named,
+    of_feddrl,
+    over_rounds,
+    rewards,
+)
 from fedlib.papers.feddrl.repair_numbers import REPAIR_NUMBERS
 from fedlib.papers.feddrl.runs import CLUSTERED, EXACT_CELL, EXACT_METHODS
+from fedlib.papers.feddrl.short_run_numbers import BOTH, RIVALS, SHORT_NUMBERS, TABLE3
 from fedlib.papers.feddrl.time_numbers import PAGE, TIME_NUMBERS
 
-TABLE3 = "feddrl/table3"
 TEN, EXACT = "ten", "exact"
 AUTHORS = {f"authors-{scheme}": scheme for scheme in CLUSTERED}  # their own partition files
 # by cell: Fashion-MNIST under a partition, MNIST, and CE with ten clients, or the paper's network
@@ -33,13 +41,7 @@ LENGTH = {
     **{name: f"feddrl/authors_{scheme}_at_length" for name, scheme in AUTHORS.items()},
 }  # fmt: skip
 EARLY_LEAD, CLIENTS = "feddrl/early_lead", "feddrl/clients_at_length"
-NOTEBOOK = "notebooks/01_feddrl.ipynb"
-BOTH = (PAGE, NOTEBOOK)
 OF_README = ("feddrl-length-fedavg", "feddrl-length-ten-fedavg")
-RIVALS = {
-    "fedavg": "FedAvg", "uniform": "uniform weights", "untrained": "its untrained policy",
-    "shuffled": "itself with shuffled input",
-}  # fmt: skip
 FEW_RIVALS = ("fedavg", "untrained")  # in the cells beside these
 OF_TABLE3 = ("ce", "cn", "pa", "mnist", "mnist-cn", "mnist-pa")
 OF_REPAIRED = {"feddrl": "the agent as printed", "repaired_untrained": "its untrained policy"}
@@ -47,19 +49,6 @@ OWN = {
     "feddrl": "FedDRL's", "drawn": "FedDRL's, with slots in drawn order,", "repaired": "the repaired agent's",
     "feddrl_online": "FedDRL's, in its online mode,",
 }  # fmt: skip
-
-
-def _in_table3(control: str, scheme: str = "") -> Number:
-    """FedDRL's best accuracy less a control's, mean over table 3's cells of real images, or a partition's."""
-    where = ({"partition": scheme} if scheme else {}) | {"stand_in": False}
-    cells = f"its cells of real images{f' under {scheme.upper()}' * bool(scheme)}"
-    return Number(
-        id="-".join(("feddrl-table3", scheme or "real", control)),
-        what=f"FedDRL's best accuracy less that of {RIVALS[control]}, mean over {cells}", unit="points",
-        artifacts=(TABLE3,),
-        compute=lambda rows_of: tables.pooled_lead(picked(named(rows_of(TABLE3)), **where), control),
-        places=(PAGE,) * bool(scheme) + (NOTEBOOK,) * (not scheme or control == "fedavg"),
-    )  # fmt: skip
 
 
 def _at_length(
@@ -205,6 +194,27 @@ def _of_the_cell(scheme: str) -> tuple[Number, ...]:
     )
 
 
+def _over_the_six(control: str) -> Number:
+    """FedDRL's late accuracy less a control's, mean over the cells of C1 at the paper's length."""
+
+    def compute(rows_of: RowsOf) -> Interval | None:
+        cells = [_cell_with(rows_of, scheme, "feddrl", "fedavg") for scheme in OF_TABLE3]
+        if any(cell is None for cell in cells):
+            return None
+        rivals = ["fedavg" if control == "uniform" and equal_amounts(cell) else control for cell in cells]
+        levels = [late_levels(cell) for cell in cells]
+        if any(rival not in late for rival, late in zip(rivals, levels, strict=True)):
+            return None
+        return pooled((late["feddrl"], late[rival]) for rival, late in zip(rivals, levels, strict=True))
+
+    return Number(
+        id=f"feddrl-lead-small-sets-late-{control}",
+        what=f"FedDRL's mean accuracy of the last {tables.LAST_ROUNDS} rounds less that of "
+        f"{RIVALS[control]}, mean over six cells of {ROUNDS} rounds", unit="points",
+        artifacts=tuple(LENGTH[scheme] for scheme in OF_TABLE3), compute=compute, places=BOTH,
+    )  # fmt: skip
+
+
 def _gain(name: str, what: str, *clients: int) -> Number:
     """FedDRL's gain over the better baseline with so many clients, or with more less with fewer."""
 
@@ -291,9 +301,10 @@ def _from_printed(variant: str, *, late: bool) -> Number:
     )  # fmt: skip
 
 
+OVER_UNIFORM, OVER_UNTRAINED = _OVER_SIX = tuple(map(_over_the_six, ("uniform", "untrained")))
 _OWN = (
-    *(_in_table3(control) for control in ("uniform", "untrained")),
-    *(_in_table3(control, scheme) for control in RIVALS for scheme in ("pa", "ce", "cn")),
+    *_OVER_SIX,
+    *SHORT_NUMBERS,
     *(number for scheme in LENGTH for number in _of_the_cell(scheme)),
     *(_spread_with_ten(own) for own in ("feddrl", "drawn")),
     *(

@@ -205,14 +205,14 @@ def target_accuracy(part: pd.DataFrame) -> pd.Series:
     return pd.concat([best(part, name) for name in THREE], axis=1).dropna().min(axis=1)
 
 
-def loss_ratios(part: pd.DataFrame, value: str, window: int) -> pd.DataFrame:
-    """fig. 6: `value` of every method over FedDRL's in the same round and seed, smoothed (FEDDRL-A41).
+def loss_ratios(part: pd.DataFrame, value: str, window: int, own: str = "feddrl") -> pd.DataFrame:
+    """fig. 6: `value` of every method over FedDRL's (`own`), by round and seed, smoothed (FEDDRL-A41).
 
     value: client_loss_mean or client_loss_variance. Columns variant, seed, round, ratio.
     """
     known = part[part[value].notna() & (part["round"] > 0)]
     table = known.pivot_table(index=["seed", "round"], columns="variant", values=value)
-    ratio = table.div(table["feddrl"], axis=0)
+    ratio = table.div(table[own], axis=0)
     smooth = ratio.groupby(level="seed").transform(lambda x: x.rolling(window, min_periods=1).mean())
     return pd.DataFrame(smooth.stack().rename("ratio")).reset_index()
 

@@ -85,7 +85,7 @@ def test_a_gain_that_is_barely_decided_is_told_as_such(apart, barely):
         for name, reward in (("feddrl", -2.5 + sign * apart / 2), ("untrained", -2.0), ("uniform", -2.0))
     ]
     told, _ = learning_answers.does_it_learn(stored(small_setting=pd.concat(rows)))
-    assert told.endswith("so nothing is settled.") == barely
+    assert told.endswith("training lowers it (barely).") == barely
 
 
 @pytest.mark.parametrize(
@@ -143,8 +143,8 @@ def test_repair_and_the_agent_alone_are_told_where_there_are_rows():
     )
     moved, hidden = learning_answers.what_the_level_does(own("feddrl/ddpg_bandit"))
     assert moved == (
-        "On a bandit around −2.20 nats that level alone moves the printed agent's means by 0.35; their "
-        "effect moves the groups' 0.70 apart."
+        "On a bandit around −2.20 nats that level alone moves all means of the printed agent by 0.35; what "
+        "its actions earn moves the two groups' means 0.70 apart."
     )
     assert hidden == "A state of shares hides the level from the critic (A6)."
     *changes, told = learning_answers.does_it_learn(own)

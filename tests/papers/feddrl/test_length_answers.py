@@ -73,6 +73,12 @@ def test_losses_of_ten_clients_are_told_by_their_ratio():
         "In the first quarter FedDRL's mean is 2.00 [2.00, 2.00] times FedAvg's: higher, as in the paper."
     )
     assert length_figure_answers.does_it_lower_the_losses_with_ten(lambda name: NONE) == []
+    drawn = rows[rows.method == "feddrl"].assign(method_options='{"slot_order": "drawn"}', run="drawn")
+    drawn = drawn.assign(client_loss_mean=4.0)
+    *_, told = length_figure_answers.does_it_lower_the_losses_with_ten(
+        stored(paper_length_ten=pd.concat([rows, drawn]))
+    )
+    assert told.startswith("With clients in drawn order its mean is higher than FedAvg's after that quarter")
 
 
 def test_the_gain_is_told_by_the_number_of_clients():
@@ -233,7 +239,7 @@ def test_a_lead_in_drawn_order_is_told_over_uniform_weights_too():
     """Two late leads in drawn order over FedAvg, one of which stands over uniform weights: of three runs."""
     lead, none = Interval(2.0, 1.9, 2.1, 5), Interval(0.0, -1.0, 1.0, 5)
     one = headline.CellLead(
-        "MNIST", "CN", lead, lead, lead, lead, lead, lead, equal=False, exact=False, clients=100,
+        "MNIST", "CN", *[lead] * 7, equal=False, exact=False, clients=100,
         authors=False, paper=1.0,
     )  # fmt: skip
     weak = replace(one, drawn_uniform=none)
@@ -242,6 +248,18 @@ def test_a_lead_in_drawn_order_is_told_over_uniform_weights_too():
     )
     assert headline._left_in_drawn_order([weak])[1] == "Over uniform weights none of them does."
     assert len(headline._left_in_drawn_order([one])) == 1
+
+
+def test_what_a_fixed_list_is_worth_to_ten_clients_is_told_by_both_accuracies():
+    """In drawn order the best round keeps its lead of 2 points, the last rounds do not."""
+    lead, none = Interval(2.0, 1.9, 2.1, 5), Interval(0.0, -1.0, 1.0, 5)
+    ten = headline.CellLead(
+        "Fashion-MNIST", "CE", lead, lead, None, lead, none, none, lead, equal=True, exact=False, clients=10,
+        authors=False, paper=0.1,
+    )  # fmt: skip
+    assert headline._left_in_drawn_order([ten])[-1].endswith(
+        "the lead in the best round stays, +2.00 [+1.90, +2.10], that in the last rounds does not show."
+    )
 
 
 def test_gains_and_losses_that_hold_are_counted():
