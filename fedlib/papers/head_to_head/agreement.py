@@ -41,7 +41,9 @@ def answer(rows_of: RowsOf) -> list[str]:
     brief = in_brief(rows_of)
     if not brief or (judged := judged_cells(rows_of)).empty:
         return brief
-    told = (_differing(judged), _too_wide(judged), _widely(judged), _added_later(judged))
+    told = (
+        _differing(judged), _too_wide(judged), _widely(judged), _not_apart(judged), _added_later(judged)
+    )  # fmt: skip
     return [*brief, *filter(None, told)]
 
 
@@ -71,6 +73,23 @@ def _widely(judged: pd.DataFrame) -> str:
         f"For {_named(wide)} to agree says little{_within(wide)}: the margin is two public standard "
         "deviations."
     ) * (len(wide) > 0)
+
+
+def _not_apart(judged: pd.DataFrame) -> str:
+    """Sentence on the cells that agree and would with another method's public number too; else empty."""
+    agree = judged[judged.verdict == SUPPORTED]
+    alike = 0
+    for line in agree.itertuples():
+        same = judged[(judged.benchmark == line.benchmark) & (judged.dataset == line.dataset)]
+        others = same[(same.cell == line.cell) & (same.method != line.method)].public
+        shifts = line.public - others
+        alike += any(
+            (line.difference.low + shifts >= -line.margin) & (line.difference.high + shifts <= line.margin)
+        )
+    return (
+        f"Of the {len(agree)} that agree {alike} would with another method's number of the same cell, too: "
+        "agreement rules out gross errors, and not that one method stands for another."
+    ) * bool(alike)
 
 
 def _added_later(judged: pd.DataFrame) -> str:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from fedlib import seeds
 from fedlib.analysis.memo import once_per_frame
-from fedlib.analysis.tables import json_lists
+from fedlib.analysis.tables import json_lists, listed, span_words
 from fedlib.methods.fedddrl.devices import draw_devices
 from fedlib.papers.head_to_head.quantities import labelled
 from fedlib.partition import make_partition
@@ -76,6 +76,26 @@ def _divided(
     )  # fmt: skip
     own, held = split_within_clients(lists, 1 - local_test, seeds.rng(seed, "local_test"))
     return tuple(map(len, own)), tuple(map(len, held))
+
+
+def reach_words(rows: pd.DataFrame) -> str:
+    """Say how many clients FAVOR ever trains, beside its untrained policy and FedAvg; empty without it."""
+    own, told = labelled(rows), []
+    if "clients" not in own:
+        return ""
+    own = own[(own["round"] > 0) & own.clients.notna()]
+    whose = {"favor": "with FAVOR", "favor_untrained": "with its untrained policy", "fedavg": "with FedAvg"}
+    for name, words in whose.items():
+        part = own[own.contestant == name]
+        if part.empty:
+            return ""
+        cohorts = part.groupby(["cell", "seed"]).clients
+        reached = [len(set(chain.from_iterable(map(json.loads, one)))) for _, one in cohorts]
+        told.append(f"{span_words(reached)} {words}")
+    return (
+        f"Of {own.num_clients.max():.0f} clients those that are ever trained are {listed(told)}: FAVOR takes "
+        "the clients of the highest values, and these hardly change."
+    )
 
 
 @once_per_frame

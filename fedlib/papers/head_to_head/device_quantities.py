@@ -21,11 +21,15 @@ from fedlib.papers.head_to_head.quantities import SHARE, worst_tenth
 @kept_per_frame
 def named(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of rounds 1 to T with columns `contestant` and `hours`, simulated time so far."""
-    profile = str(rows.profile.iloc[0])
-    names = {run.group_key: name for name, run in zip(CONTESTANTS, device_runs.runs(profile), strict=True)}
     own = rows[rows["round"] > 0].sort_values(["run", "round"], kind="stable")
     seconds = own.latency_seconds.fillna(0.0)  # of a round that failed before it began
-    return own.assign(contestant=own.group.map(names), hours=seconds.groupby(own.run).cumsum() / 3600)
+    return own.assign(contestant=contestants_of(own), hours=seconds.groupby(own.run).cumsum() / 3600)
+
+
+def contestants_of(rows: pd.DataFrame) -> pd.Series:
+    """The contestant of each row."""
+    planned = device_runs.runs(str(rows.profile.iloc[0]))
+    return rows.group.map({run.group_key: name for name, run in zip(CONTESTANTS, planned, strict=True)})
 
 
 @kept_per_frame

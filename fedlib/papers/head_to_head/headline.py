@@ -7,7 +7,16 @@ import pandas as pd
 from fedlib.analysis.intervals import effect_words, mean_words
 from fedlib.analysis.numbers import RowsOf
 from fedlib.analysis.tables import listed
-from fedlib.papers.head_to_head import agreement, device_time, leads, on_all_sets, other_sets, scale
+from fedlib.papers.head_to_head import (
+    agreement,
+    clients,
+    device_time,
+    device_training,
+    leads,
+    on_all_sets,
+    other_sets,
+    scale,
+)
 from fedlib.papers.head_to_head.claims import (
     BASELINES,
     LEARNED,
@@ -36,7 +45,7 @@ from fedlib.plotting.style import method_style
 from fedlib.words import counted
 
 Telling = Callable[[Numbers, RowsOf, str], list[str]]
-LEARNS_ASKED, BASELINES_ASKED = "Does what learns on the server beat FedAvg?", "Which baseline does?"
+LEARNS_ASKED, BASELINES_ASKED = "Does an agent on the server beat FedAvg?", "Which baseline does?"
 
 
 def headline(rows_of: RowsOf) -> list[str]:
@@ -79,7 +88,7 @@ def full_size_in_brief(rows_of: RowsOf) -> list[str]:
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
-    """Three answers: does what learns beat FedAvg, what does, and what the comparison leaves open."""
+    """Answers: does what learns beat FedAvg, what does, who leads in time, and what this rests on."""
     rows = rows_of(ROWS)
     if rows.empty:
         return [on_all_sets.stand_words(rows_of)]
@@ -87,6 +96,7 @@ def conclusion(rows_of: RowsOf) -> list[str]:
     asked = {
         LEARNS_ASKED: [on_all_sets.stand_words(rows_of)],
         BASELINES_ASKED: other_sets.leads_on_all(rows_of),
+        "And in simulated time?": devices_in_brief(rows_of),
         "What does this rest on?": [*scale_in_brief(rows_of), trained],
     }
     return _answered(asked)
@@ -128,7 +138,8 @@ def comparison_evidence(rows_of: RowsOf) -> list[str]:
         return []
     trained = " ".join(all_training_words(rows, LEARNED))
     told = [
-        scale.images_words(rows), scale.curves_words(rows), trained, scale.machines_words(rows),
+        scale.images_words(rows), scale.curves_words(rows), trained, clients.reach_words(rows),
+        scale.machines_words(rows),
         scale.absent_words(rows),
     ]  # fmt: skip
     return [words for words in told if words]
@@ -163,8 +174,9 @@ def devices_answer(rows_of: RowsOf) -> list[str]:
     lost = f"Failed runs, diverged or in a round for which nobody was selected, count as zero: {words}."
     beside = [
         device_time.best_baseline_words(rows), device_time.rival_words(rows), corrected(rows),
-        corrected_on_training(rows),
-        lost if words else "",
+        corrected_on_training(rows), device_training.weak_control_words(rows),
+        lost if words else "", device_training.without_failures_words(rows),
+        device_training.cost_words(rows),
     ]  # fmt: skip
     return [*told, *filter(None, beside)]
 

@@ -1,5 +1,6 @@
 """Sentences and a table on all data sets at once, for the first screen of notebook 05."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 
 import pandas as pd
@@ -33,19 +34,32 @@ def stand_words(rows_of: RowsOf) -> str:
         best.setdefault(method_style(best_baseline(own)).label, []).append(set_titles(own))
     chosen = ", ".join(f"{name} on {listed(titles)}" for name, titles in best.items())
     return (
-        f"Of {number} {listed([_against(rival, runs, rows_of) for rival in RIVALS])}, uncorrected. Each set "
-        f"counts by its own mean: {where}. By held-back images the best baseline is {chosen}."
+        f"Of {number} {listed([_against(rival, runs, rows_of) for rival in RIVALS])}, uncorrected."
+        f"{_behind(runs, rows_of)} Each set counts by its own mean: {where}. By held-back images the best "
+        f"baseline is {chosen}."
     )
+
+
+def _behind(runs: Mapping[str, pd.DataFrame], rows_of: RowsOf) -> str:
+    """` Behind FedAvg: FAVOR on MNIST; ...`, the same of the untrained policy; empty if none is."""
+    told = []
+    for rival in RIVALS[:2]:
+        standings = _standings(rival, runs, rows_of)
+        if set(standings.values()) == {BEHIND}:  # all of them, as `_against` says
+            continue
+        where = {
+            title: [set_titles(runs[one]) for (one, own), side in standings.items()
+                    if own == name and side == BEHIND]
+            for name, title in LEARNED.items()
+        }  # fmt: skip
+        each = [f"{title} on {listed(sets)}" for title, sets in where.items() if sets]
+        told += [f" Behind {rival}: {'; '.join(each)}."] * bool(each)
+    return "".join(told)
 
 
 def _against(rival: str, runs: Mapping[str, pd.DataFrame], rows_of: RowsOf) -> str:
     """`none is ahead of FedAvg`, `all are behind the best baseline`, or who is ahead on which data set."""
-    found = {
-        (artifact, name): standing_against(numbers[rival], rows_of)[0]
-        for artifact, own in runs.items()
-        for name, numbers in ALL[artifact].items()
-        if name in set(own.contestant)
-    }
+    found = _standings(rival, runs, rows_of)
     if set(found.values()) == {BEHIND}:
         return f"all are behind {rival}"
     ahead = [
@@ -57,21 +71,38 @@ def _against(rival: str, runs: Mapping[str, pd.DataFrame], rows_of: RowsOf) -> s
     return f"{listed(ahead)} {'are' if len(ahead) > 1 else 'is'} ahead of {rival}"
 
 
+def _standings(rival: str, runs: Mapping[str, pd.DataFrame], rows_of: RowsOf) -> dict[tuple[str, str], str]:
+    """(artifact, learned method) -> its standing against a rival, of the methods that ran there."""
+    return {
+        (artifact, name): standing_against(numbers[rival], rows_of)[0]
+        for artifact, own in runs.items()
+        for name, numbers in ALL[artifact].items()
+        if name in set(own.contestant)
+    }
+
+
 def cells_words(rows_of: RowsOf) -> str:
     """Leads over FedAvg in single cells, and whether the one that was asked repeats."""
     found = [(artifact, rows) for artifact in ALL if not (rows := rows_of(artifact)).empty]
-    told = [_count_words([side for _, rows in found for side in sides_by_cell(rows)])]
+    told = [_count_words([one for _, rows in found for one in sides_by_cell(rows)])]
     for artifact, rows in found:
         told += [*single_cell_leads(rows, controls=False), repeat_words(rows) * (artifact == THIRD)]
     return " ".join(filter(None, told))
 
 
-def _count_words(sides: Collection[str]) -> str:
-    """`Of 44 contrasts with FedAvg in single cells 1 lies above 0 and 16 below, uncorrected.`"""
-    above, below = (sum(side == one for side in sides) for one in ("above", "below"))
+def _count_words(sides: Collection[tuple[str, str]]) -> str:
+    """`Of 44 contrasts with FedAvg in single cells 1 lies above 0 and 16 below, 11 of these FAVOR's.`
+
+    sides: method and side.
+    """
+    above, below = ([name for name, side in sides if side == one] for one in ("above", "below"))
+    whose = ""
+    if len(set(below)) > 1:
+        name, most = Counter(below).most_common(1)[0]
+        whose = f", {most} of these {name}'s"
     return (
-        f"Of {counted(len(sides), 'contrast')} with FedAvg in single cells {above or 'none'} "
-        f"{'lies' if above < 2 else 'lie'} above 0 and {below or 'none'} below, uncorrected."
+        f"Of {counted(len(sides), 'contrast')} with FedAvg in single cells {len(above) or 'none'} "
+        f"{'lies' if len(above) < 2 else 'lie'} above 0 and {len(below) or 'none'} below{whose}, uncorrected."
     ) * bool(sides)
 
 

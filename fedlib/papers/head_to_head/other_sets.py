@@ -50,21 +50,31 @@ def order_words(artifact: str, rows_of: RowsOf) -> list[str]:
         return []
     first = per_run(first)
     first = first[first.cell.isin(other.cell)]
-    both = pd.DataFrame({"first": _levels(first), "other": _levels(other)}).dropna()
-    both = both[[not CONTESTANTS[name].twin_of for name in both.index]]
+    both = _both(first, other)
     if len(both) < 3:
         return []
     last, where = both["first"].idxmin(), {"first": set_titles(first), "other": set_titles(other)}
     (whole, low), (rest, low_of_rest) = map(_correlation, (both, both.drop(last)))
     says = "In the main" if min(low, low_of_rest) > 0 else "Not shown"
+    lost = ""
+    if first.diverged.any() or other.diverged.any():
+        undiverged, _ = _correlation(_both(first[~first.diverged], other[~other.diverged]))
+        lost = f"; without diverged runs, which count as 0 %, it is {undiverged}"
     highest = [f"{method_style(both[one].idxmax()).label} on {title}" for one, title in where.items()]
     return [
         f"Does the order of the {len(both)} contestants on {where['first']} hold on {where['other']}, twins "
         f"left out? {says}: by mean level in {listed(list(other.cell.unique()))} their rank correlation is "
-        f"{whole}; without {method_style(last).label}, last on {where['first']}, it is {rest} (by Fisher's "
-        f"z, as if contestants were drawn). Highest of these in these cells: {listed(highest)}."
+        f"{whole}; without {method_style(last).label}, last on {where['first']}, it is {rest}{lost} (by "
+        "Fisher's z, as if contestants were drawn; to hold, the first two intervals have to lie above 0). "
+        f"Highest of these in these cells: {listed(highest)}."
         f"{_turned(first, other, list(both.index))}"
     ]
+
+
+def _both(first: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """Mean level of each contestant that has both, columns `first` and `other`, twins left out."""
+    both = pd.DataFrame({"first": _levels(first), "other": _levels(other)}).dropna()
+    return both[[not CONTESTANTS[name].twin_of for name in both.index]]
 
 
 def _turned(first: pd.DataFrame, other: pd.DataFrame, names: Collection[str]) -> str:
@@ -184,10 +194,13 @@ def parting_words(rows: pd.DataFrame, *, leads: bool = True) -> str:
     return " ".join([words, *single_cell_leads(rows) * leads]) if told else ""
 
 
-def sides_by_cell(rows: pd.DataFrame) -> list[str]:
-    """`above`, `below` or nothing, by the interval of each learned method less FedAvg in each cell."""
-    gaps = [less_if_run(rows, name, "fedavg").dropna() for name in LEARNED]
-    return [_sign(mean_interval(gap[cell].to_numpy())) for gap in gaps if len(gap) for cell in gap]
+def sides_by_cell(rows: pd.DataFrame) -> list[tuple[str, str]]:
+    """Learned method and `above`, `below` or nothing, by its interval less FedAvg in each cell."""
+    gaps = {title: less_if_run(rows, name, "fedavg").dropna() for name, title in LEARNED.items()}
+    return [
+        (title, _sign(mean_interval(gap[cell].to_numpy())))
+        for title, gap in gaps.items() if len(gap) for cell in gap
+    ]  # fmt: skip
 
 
 def single_cell_leads(rows: pd.DataFrame, *, controls: bool = True) -> list[str]:

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedlib.analysis.intervals import Interval
 from fedlib.papers.head_to_head import agreement, public, quantities, tables
 from fedlib.papers.head_to_head.artifacts import ARTIFACTS
 from tests.support.head_to_head_rows import benchmark_rows
@@ -58,7 +59,8 @@ def test_the_benchmark_is_told_in_words():
     rows = pd.concat(
         [benchmark_rows("fedavg", [0.879, 0.881, 0.882]), benchmark_rows("fedprox", [0.7, 0.7, 0.71])]
     )
-    brief, differ = agreement.answer(_rows(rows))
+    brief, differ, apart = agreement.answer(_rows(rows))
+    assert apart.startswith("Of the 1 that agree 1 would with another method's number of the same cell, too")
     assert brief == (
         "2 baselines stand beside the public benchmark NIID-Bench, in 2 comparisons. In 1 ours agree (within "
         "1 point); in 1 they differ; in none it is undecided."
@@ -73,7 +75,7 @@ def test_the_benchmark_is_told_in_words():
     wide = pd.concat([rows, benchmark_rows("fednova", [0.85, 0.88, 0.91])])
     told = agreement.answer(_rows(wide))
     cell = "FedNova in Dirichlet shares (0.5) of Fashion-MNIST"
-    assert told[2:] == [f"Our interval is wider than the margin for {cell}."]
+    assert told[2] == f"Our interval is wider than the margin for {cell}."
     (told,) = agreement.answer(_rows(benchmark_rows("fedavg", [0.8, 0.8], rounds=2)))
     assert told == "The public benchmark needs 50 rounds and two seeds; ours stand at 2 rounds."
     assert agreement.answer(lambda name: pd.DataFrame()) == []
@@ -89,6 +91,16 @@ def test_agreement_within_a_wide_margin_is_told_with_it():
     )
     assert agreement._widely(line.assign(margin=2.9)) == ""
     assert agreement._widely(line.assign(verdict="inconclusive")) == ""
+
+
+def test_whether_another_methods_number_would_agree_too_is_counted():
+    """FedAvg's 88 +- 0.2 lies within a point of FedNova's 88.5, not of SCAFFOLD's 90."""
+    shared = {"benchmark": "niid_bench", "dataset": "fmnist", "cell": "iid", "margin": 1.0}
+    line = pd.DataFrame({"method": ["fedavg", "fednova", "scaffold"], "public": [88.0, 88.5, 90.0], **shared})
+    line["difference"] = [Interval(0.0, -0.2, 0.2, 3)] * 3
+    line["verdict"] = ["supported", "inconclusive", "inconclusive"]
+    assert agreement._not_apart(line).startswith("Of the 1 that agree 1 would with another method's number")
+    assert agreement._not_apart(line[line.method != "fednova"]) == ""
 
 
 def test_public_numbers_that_were_not_run_stand_apart():

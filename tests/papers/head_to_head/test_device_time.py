@@ -7,7 +7,14 @@ import pandas as pd
 import pytest
 
 from fedlib.experiments.artifact import PROFILES
-from fedlib.papers.head_to_head import claims, device_quantities, device_runs, device_time, headline
+from fedlib.papers.head_to_head import (
+    claims,
+    device_quantities,
+    device_runs,
+    device_time,
+    device_training,
+    headline,
+)
 from fedlib.papers.head_to_head.device_corrections import corrected, corrected_on_training
 
 
@@ -128,6 +135,51 @@ def test_leads_over_twins_are_corrected_apart_for_each_kind():
         "policy that was taught on rewards of other decisions."
     )
     assert corrected_on_training(rows_of(FedAvg=even)) == ""
+
+
+def test_a_control_that_training_left_behind_the_untrained_policy_is_named():
+    """Permuted rewards leave FedDdrl at 30 %, untrained it has 40; SchedulerFL's control is ahead."""
+    even = [(3600, [0.4], "ok")] * 3
+    behind, ahead = ([(3600, [level + x], "ok") for x in (0, 0.001, -0.001)] for level in (0.3, 0.5))
+    level = {name.replace(", ", "_"): even for name in device_runs.CONTESTANTS}
+    found = rows_of(**level | {"FedDdrl_permuted rewards": behind, "SchedulerFL_permuted rewards": ahead})
+    told = device_training.weak_control_words(found)
+    assert told.startswith(
+        "Taught on rewards of other decisions, a policy is behind the untrained one: FedDdrl (−10."
+    )
+    assert "SchedulerFL" not in told
+    assert device_training.weak_control_words(rows_of(**level)) == ""
+
+
+def test_seeds_without_a_failed_run_are_told_apart():
+    """SchedulerFL fails in the last of three seeds; in the others it is 10 points behind FedAvg."""
+    runs = [(3600, [0.3], "ok"), (3600, [0.3], "ok"), (3600, [0.3], "failed: nobody")]
+    rows = rows_of(FedAvg=[(3600, [0.4], "ok")] * 3, SchedulerFL=runs)
+    told = device_training.without_failures_words(rows)
+    assert told.startswith("In the seeds in which neither run failed, in points: SchedulerFL is −10.00")
+    assert told.endswith("from FedAvg (2 seeds).")
+    assert device_training.without_failures_words(rows_of(FedAvg=[(3600, [0.4], "ok")] * 3)) == ""
+
+
+def test_training_before_round_1_is_told_in_runs_of_fedavg():
+    """Two episodes of 4 rounds of 1800 and 5400 s in the mean: 8 h, twice FedAvg's 4 h. FedDdrl gets there
+    after 2 h less: it pays after 4 runs."""
+    curve = [0.1, 0.2, 0.4, 0.4]
+    rows = rows_of(
+        FedAvg=[(3600, curve, "ok")] * 2, FedDdrl=[(1200, curve, "ok")] * 2,
+        FedMarl=[(3600, curve, "ok")] * 2,
+    )  # fmt: skip
+    texts = json.dumps([1800.0, 5400.0])
+    rows["rounds"], rows["training_latency_seconds"] = 4, None
+    trained = rows.run.str.startswith("FedDdrl") & (rows["round"] == 0)
+    rows.loc[trained, "training_latency_seconds"] = texts
+    assert device_training.training_hours(rows).to_dict() == {"FedDdrl": 8.0}
+    assert device_training.cost_words(rows) == (
+        "Training before round 1, which no time here counts, lasts 8 simulated hours (FedDdrl), 2 times a "
+        "run of FedAvg. By the median time saved to the target it pays, if it is trained once for many runs: "
+        "FedDdrl's after 4 (of 2.0 h each)."
+    )
+    assert device_training.cost_words(rows.drop(columns="training_latency_seconds")) == ""
 
 
 def test_the_half_that_is_not_slowest_is_held_against_fedavg():

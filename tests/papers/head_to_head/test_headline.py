@@ -39,7 +39,7 @@ def test_the_conclusion_names_leads_that_hold_on_all_data_sets():
     stored = {"head_to_head/comparison": first, "head_to_head/second_set": second}
     learns, leads, rests = headline.conclusion(lambda name: stored.get(name, none))
     assert learns == (
-        "**Does what learns on the server beat FedAvg?** Of 1 learned method, FedDRL (online), FedDRL "
+        "**Does an agent on the server beat FedAvg?** Of 1 learned method, FedDRL (online), FedDRL "
         "(online) on CIFAR-10 (JPEG) is ahead of FedAvg, none is ahead of its untrained policy and all are "
         "behind the best baseline, uncorrected. Each set counts by its own mean: 1 cell of Fashion-MNIST and "
         "1 cell of CIFAR-10 (JPEG). By held-back images the best baseline is FedYogi on Fashion-MNIST and "
@@ -76,8 +76,9 @@ def test_the_order_on_other_images_is_compared_in_the_same_cells():
     assert other_sets.order_words(numbers.SECOND, stored.__getitem__) == [
         "Does the order of the 3 contestants on Fashion-MNIST hold on CIFAR-10 (JPEG), twins left out? Not "
         "shown: by mean level in cluster skew their rank correlation is 0.50 [−1.00, 1.00]; without FedDRL, "
-        "last on Fashion-MNIST, it is 1.00 [−1.00, 1.00] (by Fisher's z, as if contestants were drawn). "
-        "Highest of these in these cells: FedYogi on Fashion-MNIST and FedYogi on CIFAR-10 (JPEG). "
+        "last on Fashion-MNIST, it is 1.00 [−1.00, 1.00] (by Fisher's z, as if contestants were drawn; "
+        "to hold, the first two intervals have to lie above 0). Highest of these in these cells: FedYogi on "
+        "Fashion-MNIST and FedYogi on CIFAR-10 (JPEG). "
         "FedDRL, behind FedAvg on Fashion-MNIST, is ahead of it on CIFAR-10 (JPEG)."
     ]
     # r = 0.83 of 11: artanh 1.188 -+ 1.96 / sqrt(8) = 0.495 and 1.881

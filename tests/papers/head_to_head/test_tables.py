@@ -7,7 +7,7 @@ import pytest
 from fedlib.methods.fedddrl.devices import draw_devices
 from fedlib.papers.head_to_head import leads, quantities, tables
 from fedlib.papers.head_to_head.artifacts import ARTIFACTS
-from fedlib.papers.head_to_head.clients import client_sizes
+from fedlib.papers.head_to_head.clients import client_sizes, reach_words
 from tests.support.head_to_head_rows import failing, lines, table_of
 
 
@@ -203,3 +203,21 @@ def test_contestants_are_compared_on_common_seeds(monkeypatch):
     assert found["mean"].to_dict() == {"fedprox": 3.0, "fedexp": 0.0}
     assert found.n.to_dict() == {"fedprox": 1, "fedexp": 2}
     assert tables.aggregates(runs).set_index("contestant")["runs"].to_dict() == dict.fromkeys(seeds, 1)
+
+
+def test_how_many_clients_favor_ever_trains():
+    """FAVOR takes clients 0 and 1, then 1 and 2; its untrained policy four; FedAvg all ten of a hundred."""
+    lists = {
+        "favor": ("[0, 1]", "[1, 2]"), "favor_untrained": ("[0, 1]", "[2, 3]"),
+        "fedavg": ("[0, 1, 2, 3, 4]", "[5, 6, 7, 8, 9]"),
+    }  # fmt: skip
+    rows = pd.concat(
+        own[own["round"].isin((1, 2))].assign(clients=list(cohorts), num_clients=100)
+        for name, cohorts in lists.items()
+        for own in [table_of(**{name: [0.5]})]
+    )
+    assert reach_words(rows).startswith(
+        "Of 100 clients those that are ever trained are 3 with FAVOR, 4 with its untrained policy and 10 "
+        "with FedAvg: FAVOR takes the clients of the highest values"
+    )
+    assert reach_words(rows[rows.method == "fedavg"]) == ""
