@@ -215,7 +215,7 @@ class Effect:
 
     def _span(self) -> str:
         """Spread of the cells' effects: described, not decided."""
-        missing = f", {self.missing} more of the claim without rows" if self.missing else ""
+        missing = f", {self.missing} more of the claim not in these rows" if self.missing else ""
         if len(self.cells) < 2:
             return missing
         low, high = (f(self.cells, key=lambda cell: self.cells[cell].mean) for f in (min, max))

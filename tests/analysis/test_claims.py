@@ -91,7 +91,7 @@ def test_cells_that_were_not_run_cannot_support_a_claim_about_all():
     everywhere = Part(what="A - B", estimand=by_cell, kind=EVERYWHERE, cells=3)
     verdict = verdict_on(claim(everywhere), rows)
     assert verdict.verdict == "inconclusive"
-    assert "1 more of the claim without rows" in verdict.evidence
+    assert "1 more of the claim not in these rows" in verdict.evidence
     low = verdict_on(claim(everywhere), make_rows(x=[-6, -5, -4], y=[3, 4, 5]))
     assert (low.verdict, low.deciding.deciding, low.deciding.interval.mean) == ("not supported", "x", -5)
 

@@ -1,6 +1,7 @@
 """Findings about FedDRL in sentences, for the notebook's head and end, and the report."""
 
 import json
+from collections.abc import Iterable
 
 import pandas as pd
 
@@ -49,11 +50,12 @@ def headline(rows_of: RowsOf) -> list[str]:
 
 
 def conclusion(rows_of: RowsOf) -> list[str]:
-    """Three answers: does the agent learn and does a repair, why not, and does it matter at length.
+    """Answers: does the agent learn and does a repair, why not, does it matter at length, does it lead.
 
     Fewer where rows are missing.
     """
-    return [*_who_learns(rows_of), *_what_training_changes(cell_leads(rows_of))]
+    leads = cell_leads(rows_of)
+    return [*_who_learns(rows_of), *_what_training_changes(leads), *(_in_the_mean(rows_of) if leads else [])]
 
 
 def in_brief_at_length(rows_of: RowsOf) -> list[str]:
@@ -253,8 +255,9 @@ def _who_learns(rows_of: RowsOf) -> list[str]:
         for found in (printed, again)
     )
     learns = (
-        "**Does the agent learn?** In the small setting, on images drawn from all of each data set "
-        "(`repair_judged`), its mean reward is set against that of uniform weights. As printed"
+        f"**Does the agent learn?** {_in_short(rows_of, printed.values(), again.values())} In the small "
+        "setting, on images drawn from all of each data set (`repair_judged`), it is set against that of "
+        "uniform weights. As printed"
         f"{_updates(named)} it is {told} nats from it, with seven settings changed"
         f"{_updates(named, 'repaired')} {repair}."
     )
@@ -263,6 +266,25 @@ def _who_learns(rows_of: RowsOf) -> list[str]:
         return [learns]
     found = ["That is open.", *what_the_level_does(rows_of("feddrl/ddpg_bandit")), *_without_level(rows_of)]
     return [learns, f"**Why not in the small setting?** {' '.join(found)}"]
+
+
+def _in_short(rows_of: RowsOf, printed: Iterable[Interval], again: Iterable[Interval]) -> str:
+    """Say where the mean reward is above that of uniform weights, and where it is not.
+
+    printed, again: gains in the small setting, of the agent as printed and repaired, by data set.
+    """
+    small = "in the small setting"
+    found = {f"{small} once repaired": list(again), f"{small} as printed": list(printed)}
+    named = quantities.named(rows_of(WITH_TEN))
+    with_ten = {"feddrl": "with ten clients in a fixed order", "drawn": "with ten in drawn order"}
+    for name, words in with_ten.items():
+        if not named.empty and {name, "fedavg"} <= set(named.variant.unique()):
+            found[words] = [reward_gain(named, name, "fedavg")]
+    above = [words for words, gains in found.items() if all(gain.low > 0 for gain in gains)]
+    rest = [words for words in found if words not in above]
+    told = [f"above that of uniform weights {listed(above)}"] * bool(above)
+    told += [f"{'not' if above else 'not above that of uniform weights'} {listed(rest)}"] * bool(rest)
+    return f"Its mean reward is {'; '.join(told)}."
 
 
 def _updates(named: pd.DataFrame, variant: str = "feddrl") -> str:
