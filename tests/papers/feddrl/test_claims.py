@@ -664,8 +664,8 @@ def test_the_end_answers_in_counts():
     updates, more = (f"{learning.updates(agent, rounds):,}" for agent in (FedDRL(), FedDRL(**REPAIRED)))
     assert headline.conclusion(lambda name: stored.get(name, pd.DataFrame())) == [
         "**Does the agent learn?** Its mean reward is above that of uniform weights in the small setting "
-        "once repaired; not in the small setting as printed. In the small setting, on images drawn from all of "
-        "each data set (`repair_judged`), it is set against that of uniform weights. As printed "
+        "once repaired; not in the small setting as printed. In the small setting, on images drawn from all "
+        "of each data set (`repair_judged`), it is set against that of uniform weights. As printed "
         f"({updates} updates) it is −0.50 [−0.50, −0.50] (Fashion-MNIST) and −0.50 [−0.50, −0.50] (MNIST) "
         f"nats from it, with seven settings changed ({more} updates) +0.40 [+0.40, +0.40] (Fashion-MNIST) "
         "and +0.40 [+0.40, +0.40] (MNIST).",
