@@ -7,10 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fedlib.analysis.claims import Claim, Effect, Part, Verdict, real_rows
-from fedlib.analysis.decisions import ARITHMETIC, VERDICTS
+from fedlib.analysis.decisions import ARITHMETIC, SMALLER, SUPPORTED, VERDICTS
 from fedlib.analysis.intervals import LOGARITHM, number_words, ratio_words, unit_words
 from fedlib.analysis.power import Power, power_of, power_with
-from fedlib.analysis.tables import span_words
+from fedlib.analysis.tables import listed, span_words
 from fedlib.experiments.artifact import PROFILES
 from fedlib.files import write_atomically
 from fedlib.papers import PAPERS
@@ -194,7 +194,10 @@ def power_words(power: Power | None) -> str:
 
 
 def verdict_counts(told: Mapping[str, list[Record]]) -> str:
-    """README's table: verdicts on each paper's claims and on ours about it, arithmetic ones apart."""
+    """README's table: verdicts on each paper's claims and on ours about it, arithmetic ones apart.
+
+    Below it the papers' claims that are supported, by their numbers.
+    """
     lines = [f"| paper | {' | '.join(VERDICTS)} | arithmetic |", f"|---{'|---' * (len(VERDICTS) + 1)}|"]
     for paper, all_of_it in told.items():
         for ours in (False, True):
@@ -203,7 +206,21 @@ def verdict_counts(told: Mapping[str, list[Record]]) -> str:
                 own = [record["verdict"] for record in found if record["kind"] != ARITHMETIC]
                 cells = [str(own.count(verdict)) for verdict in VERDICTS]
                 lines.append(f"| {words} | {' | '.join(cells)} | {len(found) - len(own)} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", _supported(told)])
+
+
+def _supported(told: Mapping[str, list[Record]]) -> str:
+    """Name the papers' supported claims, smaller ones and arithmetic too, paper by paper."""
+    held = {
+        PAPERS[paper].title: [
+            str(record["claim"]).rpartition("-")[2]
+            for record in own
+            if not record["ours"] and record["verdict"] in (SUPPORTED, SMALLER)
+        ]
+        for paper, own in told.items()
+    }
+    named = "; ".join(f"{title} {listed(claims)}" for title, claims in held.items() if claims)
+    return f"Of the papers' own claims these are supported, arithmetic included: {named}."
 
 
 def with_counts(text: str, table: str) -> str:

@@ -1,7 +1,9 @@
 """Agents without fedlib's round loop, as docs/adding.md shows them."""
 
+import inspect
 import json
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import torch
 
 from fedlib.errors import UsageError
 from fedlib.federation import rounds, task_of
+from fedlib.methods import METHODS
 from fedlib.methods.feddrl.agent import AggregationAgent
 from fedlib.paths import project_root
 
@@ -228,3 +231,12 @@ def test_an_agent_learns_from_the_mapping_that_it_steps_with():
 def test_an_agents_state_shows_what_it_holds_and_no_numbers():
     state = AggregationAgent().start([torch.Generator().manual_seed(0)], slots=3)
     assert repr(state) == "AgentState(replay=Replay(0 experiences of 1 agents), mean_reward=None)"
+
+
+def test_the_page_names_every_method_and_its_file():
+    page = (project_root() / "docs" / "adding.md").read_text()
+    section = page.partition("## Where each method is")[2].partition("\n## ")[0]
+    for name, method in METHODS.items():
+        assert f"`{name}`" in section
+        file = Path(inspect.getfile(method)).relative_to(project_root() / "fedlib" / "methods").as_posix()
+        assert f"`{file}`" in section or file == f"baselines/{name}.py"

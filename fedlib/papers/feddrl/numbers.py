@@ -41,7 +41,10 @@ LENGTH = {
     **{name: f"feddrl/authors_{scheme}_at_length" for name, scheme in AUTHORS.items()},
 }  # fmt: skip
 EARLY_LEAD, CLIENTS = "feddrl/early_lead", "feddrl/clients_at_length"
-OF_README = ("feddrl-length-fedavg", "feddrl-length-ten-fedavg")
+OF_README = (
+    "feddrl-length-fedavg", "feddrl-length-ten-fedavg", "feddrl-lead-small-sets-late",
+    "feddrl-lead-small-sets-late-uniform",
+)  # fmt: skip
 FEW_RIVALS = ("fedavg", "untrained")  # in the cells beside these
 OF_TABLE3 = ("ce", "cn", "pa", "mnist", "mnist-cn", "mnist-pa")
 OF_REPAIRED = {"feddrl": "the agent as printed", "repaired_untrained": "its untrained policy"}
