@@ -2,6 +2,7 @@
 
 import math
 import re
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -220,7 +221,8 @@ def _supported(told: Mapping[str, list[Record]]) -> str:
         for paper, own in told.items()
     }
     named = "; ".join(f"{title} {listed(claims)}" for title, claims in held.items() if claims)
-    return f"Of the papers' own claims these are supported, arithmetic included: {named}."
+    words = f"Of the papers' own claims these are supported, arithmetic included: {named}."
+    return textwrap.fill(words, 125)
 
 
 def with_counts(text: str, table: str) -> str:
