@@ -64,6 +64,11 @@ ARTIFACTS = (
         seeds={"smoke": 2, "reduced": 15, "extended": 15, "paper": 5},  # HEAD-A24
     ),
     Artifact(
+        "head_to_head/devices_short", "Accuracy in simulated time, 60 rounds", "check",
+        runs=device_runs.runs, counts_failed=True, tables=(device_time.time_to_target,),
+        profiles=("reduced",), seeds={"reduced": 15},
+    ),
+    Artifact(
         "head_to_head/device_server_time", "What a round in simulated time costs on the server", "check",
         measurement=Measurement(
             "head_to_head/device_server_time", device_server_time.device_server_time, alone=True

@@ -242,8 +242,8 @@ EQUAL_TIME = (
     "Equal time is that of the run of a pair that is over first, the sum of its rounds' `latency_seconds`; "
     "a failed run counts as 0 % and is never over. A run's accuracy there is its mean over the rounds that "
     "end within the last tenth of that time, its start left out, or that of the last round before. "
-    "Seeds 5 to 14 were added after five had been looked at, with which all was inconclusive. Runs of 200 "
-    "rounds (`extended`) were registered on 2026-12-03, when those of 60 were known (HEAD-A24)."
+    "Decided by runs of 200 rounds (`extended`), registered on 2026-12-03, when those of 60 were known "
+    "(HEAD-A24); of these, seeds 5 to 14 had been added after five with which all was inconclusive."
 )
 AS_PRINTED = (
     " A dropped client costs no time, by eq. (1) as printed (FEDDDRL-A2), though the server needs its probe."

@@ -86,10 +86,11 @@ def _at_once(runs: pd.DataFrame, names: list[str], asked: str = "Who gets there 
         return ""
     p = np.array([binomtest(order[0], sum(order)).pvalue for order in (_order(runs, one) for one in names)])
     held = [name for name, holds in zip(names, holm(p, level=0.05), strict=True) if holds]
-    sides = f"{listed(held)} {'is' if len(held) == 1 else 'are'}" if held else "none is"
-    return (
-        f"{asked} By a sign test, corrected for {counted(len(names), 'method')} (Holm), "
-        f"{sides} sooner or later than FedAvg."
+    sides = [f"{name} {'sooner' if np.greater(*_order(runs, name)) else 'later'}" for name in held]
+    return f"{asked} By a sign test, corrected for {counted(len(names), 'method')} (Holm), " + (
+        f"only these differ from FedAvg: {listed(sides)}."
+        if sides
+        else "none is sooner or later than FedAvg."
     )
 
 

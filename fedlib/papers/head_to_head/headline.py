@@ -26,6 +26,7 @@ from fedlib.papers.head_to_head.claims import (
     strongest_baseline,
 )
 from fedlib.papers.head_to_head.device_corrections import corrected, corrected_on_training, holding
+from fedlib.papers.head_to_head.device_lengths import length_words
 from fedlib.papers.head_to_head.device_quantities import named
 from fedlib.papers.head_to_head.device_quantities import per_run as per_device_run
 from fedlib.papers.head_to_head.device_runs import ROUNDS, uninformed, untrained
@@ -176,7 +177,7 @@ def devices_answer(rows_of: RowsOf) -> list[str]:
         device_time.best_baseline_words(rows), device_time.rival_words(rows), corrected(rows),
         corrected_on_training(rows), device_training.weak_control_words(rows),
         lost if words else "", device_training.without_failures_words(rows),
-        device_training.cost_words(rows),
+        device_training.cost_words(rows), *length_words(rows_of),
     ]  # fmt: skip
     return [*told, *filter(None, beside)]
 

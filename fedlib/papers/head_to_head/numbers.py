@@ -10,6 +10,7 @@ from fedlib.analysis.numbers import FINDINGS, TIMES, Number, RowsOf, single
 from fedlib.data.titles import title_of
 from fedlib.papers.head_to_head import device_runs, public
 from fedlib.papers.head_to_head.claims import less_if_run
+from fedlib.papers.head_to_head.device_lengths import SHORT, less_with_longer_training
 from fedlib.papers.head_to_head.device_quantities import less_at_equal_time
 from fedlib.papers.head_to_head.quantities import benchmark_cells
 from fedlib.papers.head_to_head.runs import CELL_WORDS, CELLS, CONTESTANTS, RAN_ELSEWHERE
@@ -25,8 +26,9 @@ NOTEBOOK = "notebooks/05_head_to_head.ipynb"
 # Contrasts in simulated time that docs/findings.md states
 TOLD = (
     ("FedDdrl", "FedDdrl, random"), ("FedDdrl", "FedAvg"), ("FedDdrl", "FedDdrl, untrained"),
-    ("FedDdrl", "FedDdrl, permuted rewards"), ("FedMarl", "FedMarl, untrained"),
-    ("FedMarl", "FedMarl, permuted rewards"), ("SchedulerFL", "SchedulerFL, random"),
+    ("FedDdrl", "FedDdrl, permuted rewards"), ("FedMarl", "FedAvg"), ("FedMarl", "FedMarl, untrained"),
+    ("FedMarl", "FedMarl, permuted rewards"), ("EvaluatorFL", "FedAvg"),
+    ("SchedulerFL", "FedAvg"), ("SchedulerFL", "SchedulerFL, random"),
     ("SchedulerFL", "SchedulerFL, untrained"), ("SchedulerFL", "SchedulerFL, permuted rewards"),
     ("EvaluatorFL", "EvaluatorFL, untrained"), ("EvaluatorFL", "EvaluatorFL, redrawn selections"),
 )  # fmt: skip
@@ -148,6 +150,30 @@ def _in_time(name: str, rival: str, words: str) -> Number:
     )  # fmt: skip
 
 
+def _in_short_runs(name: str, rival: str, words: str, *places: str) -> Number:
+    def compute(rows_of: RowsOf) -> Interval | None:
+        return mean_interval(less_at_equal_time(rows_of(SHORT), name, rival).to_numpy())
+
+    return Number(
+        id=f"head-to-head-in-short-time-{name.lower()}-{words.split()[-1].lower()}",
+        what=f"accuracy of {name} less that of {words}, after equal simulated time, runs of 60 rounds",
+        unit="points", artifacts=(SHORT,), compute=compute, places=places,
+    )  # fmt: skip
+
+
+def _with_longer_training(name: str, *places: str) -> Number:
+    def compute(rows_of: RowsOf) -> Interval | None:
+        gaps = less_with_longer_training(rows_of, name, device_runs.at_random(name))
+        return mean_interval(gaps.to_numpy()) if len(gaps) else None
+
+    return Number(
+        id=f"head-to-head-lead-with-longer-training-{name.lower()}", unit="points",
+        what=f"lead of {name} over as many clients at random after 60 rounds in simulated time, with agents "
+        "that learned in 600 rounds less that with 2,000",
+        artifacts=(DEVICES, SHORT), compute=compute, places=places,
+    )  # fmt: skip
+
+
 def _server_time(name: str, artifact: str = SERVER, over_whose: str = "FedAvg's") -> Number:
     def compute(rows_of: RowsOf) -> Interval | None:
         over = rows_of(artifact).set_index("contestant").over_ms
@@ -209,6 +235,14 @@ NUMBERS = (
     *(number for on in LESS_ELSEWHERE.values() for each in on.values() for number in each.values()),
     *IN_OTHER_CELLS,
     *(number for each in IN_TIME.values() for number in each.values()),
+    *(
+        _in_short_runs(name, device_runs.at_random(name), "as many clients at random", *places)
+        for name, places in (("FedDdrl", (FINDINGS, NOTEBOOK)), ("FedMarl", (NOTEBOOK,)))
+    ),
+    _in_short_runs("FedDdrl", device_runs.untrained("FedDdrl"), "its untrained policy", FINDINGS),
+    _in_short_runs("FedDdrl", device_runs.uninformed("FedDdrl"), device_runs.PERMUTED, FINDINGS),
+    _with_longer_training("FedDdrl", FINDINGS, NOTEBOOK),
+    _with_longer_training("FedMarl", NOTEBOOK),
     *(
         _benchmark_difference(BENCHMARKS[0], "fmnist", cell, method)
         for method in public.NIID_METHODS
