@@ -1,4 +1,4 @@
-"""What the length of runs and of training changes in simulated time, rows to words.
+"""Length of runs and of training in simulated time, and what it changes, rows to words.
 
 `head_to_head/devices` at `extended` has runs of 200 rounds with agents that learned in 2,000 rounds before;
 `head_to_head/devices_short` runs of 60 rounds with agents that learned in 600. Clients, devices and initial
