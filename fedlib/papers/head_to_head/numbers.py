@@ -152,7 +152,8 @@ def _in_time(name: str, rival: str, words: str) -> Number:
 
 def _in_short_runs(name: str, rival: str, words: str, *places: str) -> Number:
     def compute(rows_of: RowsOf) -> Interval | None:
-        return mean_interval(less_at_equal_time(rows_of(SHORT), name, rival).to_numpy())
+        gaps = less_at_equal_time(rows_of(SHORT), name, rival)
+        return mean_interval(gaps.to_numpy()) if len(gaps) else None
 
     return Number(
         id=f"head-to-head-in-short-time-{name.lower()}-{words.split()[-1].lower()}",
